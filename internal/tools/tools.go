@@ -1,0 +1,22 @@
+//go:build tools
+package tools
+import (
+ _ "github.com/spf13/cobra"
+ _ "github.com/charmbracelet/lipgloss"
+ _ "k8s.io/api/apps/v1"
+ _ "k8s.io/client-go/kubernetes"
+ _ "k8s.io/client-go/tools/record"
+ _ "k8s.io/client-go/util/workqueue"
+ _ "k8s.io/cli-runtime/pkg/genericclioptions"
+ _ "k8s.io/cli-runtime/pkg/resource"
+ _ "k8s.io/kubectl/pkg/polymorphichelpers"
+ _ "k8s.io/kubectl/pkg/cmd/util"
+ _ "k8s.io/component-helpers/scheduling/corev1"
+ _ "k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+ _ "k8s.io/utils/clock"
+ _ "sigs.k8s.io/yaml"
+ _ "github.com/cockroachdb/datadriven"
+ _ "github.com/rogpeppe/go-internal/testscript"
+ _ "github.com/google/go-cmp/cmp"
+ _ "pgregory.net/rapid"
+)

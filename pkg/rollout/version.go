@@ -1,0 +1,82 @@
+// Package rollout is the arithmetic of Deployments and ReplicaSets: pure
+// functions of API objects and of the time given. Nothing here reads a clock,
+// does I/O or changes its arguments.
+package rollout
+
+import (
+	"fmt"
+
+	utilversion "k8s.io/apimachinery/pkg/util/version"
+)
+
+// Version is a Kubernetes minor version (37 for v1.37). It answers how the
+// controllers and the API server of that release decide where releases differ,
+// so that an older cluster can be imitated; all such switches are in this file.
+type Version int
+
+// The releases that can be imitated.
+const (
+	OldestVersion Version = 22
+	LatestVersion Version = 37
+)
+
+// ParseVersion reads v1.37, 1.37 or 1.37.2. A release outside the supported
+// range is an error.
+func ParseVersion(s string) (Version, error) {
+	parsed, err := utilversion.ParseGeneric(s)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a Kubernetes version such as v1.37", s)
+	}
+	v := Version(parsed.Minor())
+	if parsed.Major() != 1 || v < OldestVersion || v > LatestVersion {
+		return 0, fmt.Errorf("Kubernetes version %q is not supported: choose %s to %s", s, OldestVersion, LatestVersion)
+	}
+	return v, nil
+}
+
+// String is v1.N.
+func (v Version) String() string { return fmt.Sprintf("v1.%d", int(v)) }
+
+// ScalingEventFromTo: scaling events say "from A to B", and a creation "from 0
+// to B"; before, see ScalingEventToFrom.
+func (v Version) ScalingEventFromTo() bool { return v >= 32 }
+
+// ScalingEventToFrom: scaling events say "to B from A", creations "to B";
+// before, all say "to B".
+func (v Version) ScalingEventToFrom() bool { return v >= 25 && v < 32 }
+
+// SkipsInvalidSelectors: one object with an invalid selector no longer breaks
+// the matching of orphans against all others.
+func (v Version) SkipsInvalidSelectors() bool { return v >= 25 }
+
+// StrictReplicaAnnotations: desired-replicas and max-replicas parse as unsigned
+// and a zero or absent max-replicas no longer divides by zero.
+func (v Version) StrictReplicaAnnotations() bool { return v >= 32 }
+
+// RanksSidecarRestarts: restarts of sidecars count in the choice of victims.
+func (v Version) RanksSidecarRestarts() bool { return v >= 32 }
+
+// AvailableAtBoundary: a pod is available at, not only after, the end of
+// minReadySeconds; ready events set timers without an extra second and every
+// pass ends by looking for the next pod to become available.
+func (v Version) AvailableAtBoundary() bool { return v >= 34 }
+
+// TruncatesReplicaSetName: names over 253 bytes are cut to fit.
+func (v Version) TruncatesReplicaSetName() bool { return v >= 34 }
+
+// TerminatingReplicas: status.terminatingReplicas is published.
+func (v Version) TerminatingReplicas() bool { return v >= 35 }
+
+// ReadsOwnWrites: a ReplicaSet's pass waits until the cache holds what its
+// earlier passes wrote.
+func (v Version) ReadsOwnWrites() bool { return v >= 36 }
+
+// RecreateWakesOnEveryPod: each deleted pod of a Recreate Deployment wakes it;
+// before, only the last one did.
+func (v Version) RecreateWakesOnEveryPod() bool { return v >= 37 }
+
+// PodGeneration: pods carry metadata.generation.
+func (v Version) PodGeneration() bool { return v >= 34 }
+
+// JSONValues: validation errors print structured values as JSON.
+func (v Version) JSONValues() bool { return v >= 34 }
