@@ -22,6 +22,29 @@ type Found struct {
 	Available bool `json:"available,omitempty"`
 }
 
+// Specified is a Deployment's or bare ReplicaSet's spec as it stands from now
+// on: at the start of a run, at creation and whenever it changes. It holds what
+// the arithmetic needs, with percentages already resolved to pods.
+type Specified struct {
+	Generation              int64  `json:"generation"`
+	Replicas                int32  `json:"replicas"`
+	Strategy                string `json:"strategy,omitempty"` // RollingUpdate, Recreate; empty for a ReplicaSet
+	MaxSurge                string `json:"maxSurge,omitempty"` // as written: 25%, 3
+	MaxUnavailable          string `json:"maxUnavailable,omitempty"`
+	Surge                   int32  `json:"surge"`
+	Unavailable             int32  `json:"unavailable"`
+	Needed                  int32  `json:"needed"` // pods that must stay available
+	MinReadySeconds         int32  `json:"minReadySeconds,omitempty"`
+	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
+	Paused                  bool   `json:"paused,omitempty"`
+	Revision                string `json:"revision,omitempty"`
+}
+
+// Ended closes the trace of a run: why it was not followed further.
+type Ended struct {
+	Why string `json:"why"` // Complete, Idle, Deadline, Limit, Paused
+}
+
 // Changed is what a person changed on purpose.
 type Changed struct {
 	Verb   string  `json:"verb"` // create, update, delete, or a kubectl verb such as restart
@@ -238,6 +261,8 @@ type Released struct {
 }
 
 func (Found) Type() string            { return "Found" }
+func (Specified) Type() string        { return "Specified" }
+func (Ended) Type() string            { return "Ended" }
 func (Changed) Type() string          { return "Changed" }
 func (Delivered) Type() string        { return "Delivered" }
 func (Enqueued) Type() string         { return "Enqueued" }
