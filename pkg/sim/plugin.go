@@ -86,7 +86,7 @@ func (h *Hands) Rand() *rand.Rand { return h.actor.rand }
 
 // Latency draws from one of the world's measured distributions (zero when instant).
 func (h *Hands) Latency(d Latency) time.Duration {
-	return h.actor.world.cfg.Timing.draw(d, h.actor.rand)
+	return h.actor.world.draw(d, h.actor.rand)
 }
 
 // After calls fn once, d from now. The events fn causes follow from the event
@@ -139,6 +139,9 @@ func (h *Hands) Delete(resource, namespace, name string, opts metav1.DeleteOptio
 	_, err := h.actor.direct().remove(resource, namespace, name, opts)
 	return err
 }
+
+// Hand is the API as a person uses it, under this plugin's name.
+func (h *Hands) Hand() engine.Hand { return hand{h.actor.direct()} }
 
 // Bind assigns a pod to a node, as the binding subresource does.
 func (h *Hands) Bind(pod *corev1.Pod, node string) (*corev1.Pod, error) {

@@ -1,0 +1,64 @@
+package sim
+
+import (
+	"math/rand/v2"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+)
+
+// actor is someone who acts in the world: a controller, a plugin, a person. It
+// has a name in the trace, a random stream and what its watches have delivered.
+type actor struct {
+	world *World
+	name  string
+	rand  *rand.Rand
+	cache *cache
+}
+
+func (w *World) newActor(name string) *actor {
+	return &actor{world: w, name: name, rand: stream(w.cfg.Seed, name), cache: newCache()}
+}
+
+// Emit traces a detail as following from the event at hand.
+func (a *actor) Emit(object trace.Ref, detail trace.Detail) trace.Seq {
+	return a.emitOn("", object, detail)
+}
+
+func (a *actor) emitOn(node string, object trace.Ref, detail trace.Detail) trace.Seq {
+	return a.world.emit(trace.Event{Cause: a.world.cause, Actor: a.name, Node: node, Object: object, Detail: detail})
+}
+
+// bind makes a call that runs under the cause at hand now.
+func (a *actor) bind(fn func()) func() {
+	w, cause := a.world, a.world.cause
+	return func() { w.under(cause, fn) }
+}
+
+// under runs fn with its events following from cause.
+func (w *World) under(cause trace.Seq, fn func()) {
+	outer := w.cause
+	w.cause = cause
+	fn()
+	w.cause = outer
+}
+
+// watch starts a plugin's watch of a resource: what exists is delivered at once.
+func (a *actor) watch(resource string, fn func(engine.Change)) {
+	a.addWatch(resource, func(c engine.Change, cause trace.Seq) {
+		a.world.under(cause, func() { fn(c) })
+	})
+}
+
+func (a *actor) addWatch(resource string, handle func(engine.Change, trace.Seq)) {
+	s := a.world.store
+	w := &watch{actor: a, resource: resource, table: a.cache.table(resource), handle: handle}
+	s.watches[resource] = append(s.watches[resource], w)
+	for _, obj := range s.List(resource, "") {
+		c := engine.Change{Verb: engine.Added, New: obj}
+		a.world.loop.at(a.world.loop.now, func() { w.deliver(c, 0) })
+	}
+}
+
+// direct is the API as the actor uses it at this very moment.
+func (a *actor) direct() requester { return requester{server: a.world.server, actor: a} }

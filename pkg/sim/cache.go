@@ -1,0 +1,92 @@
+package sim
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
+)
+
+// cache is what one actor's watches have delivered. It answers a controller as
+// a lister would, and a plugin as a Reader.
+type cache struct{ tables map[string]*table }
+
+var _ engine.Cache = &cache{}
+
+func newCache() *cache { return &cache{tables: map[string]*table{}} }
+
+func (c *cache) table(resource string) *table {
+	t, ok := c.tables[resource]
+	if !ok {
+		t = newTable()
+		c.tables[resource] = t
+	}
+	return t
+}
+
+// Get reads one object by resource.
+func (c *cache) Get(resource, namespace, name string) (Object, bool) {
+	return c.table(resource).get(namespace, name)
+}
+
+// List reads all objects of a resource in order of arrival; namespace "" means all.
+func (c *cache) List(resource, namespace string) []Object {
+	t := c.table(resource)
+	if namespace == "" {
+		return of[Object](&t.all)
+	}
+	return of[Object](t.spaces[namespace])
+}
+
+func lookup[T Object](c *cache, resource, namespace, name string) (T, error) {
+	o, ok := c.table(resource).get(namespace, name)
+	if !ok {
+		var none T
+		return none, apierrors.NewNotFound(kindByResource[resource].groupResource(), name)
+	}
+	return o.(T), nil
+}
+
+func (c *cache) Deployment(namespace, name string) (*appsv1.Deployment, error) {
+	return lookup[*appsv1.Deployment](c, Deployments, namespace, name)
+}
+
+func (c *cache) Deployments(namespace string) []*appsv1.Deployment {
+	return of[*appsv1.Deployment](c.table(Deployments).spaces[namespace])
+}
+
+func (c *cache) ReplicaSet(namespace, name string) (*appsv1.ReplicaSet, error) {
+	return lookup[*appsv1.ReplicaSet](c, ReplicaSets, namespace, name)
+}
+
+func (c *cache) ReplicaSets(namespace string) []*appsv1.ReplicaSet {
+	return of[*appsv1.ReplicaSet](c.table(ReplicaSets).spaces[namespace])
+}
+
+func (c *cache) ReplicaSetsOf(owner types.UID) []*appsv1.ReplicaSet {
+	return of[*appsv1.ReplicaSet](c.table(ReplicaSets).byUID[owner])
+}
+
+func (c *cache) PodsOf(namespace, name string, uid types.UID) []*corev1.Pod {
+	return of[*corev1.Pod](c.table(Pods).owners[owned{namespace, "ReplicaSet", name, uid}])
+}
+
+func (c *cache) OrphanPods(namespace string) []*corev1.Pod {
+	return of[*corev1.Pod](c.table(Pods).owners[owned{namespace: namespace}])
+}
+
+func (c *cache) PodsIn(namespace string) []*corev1.Pod {
+	return of[*corev1.Pod](c.table(Pods).spaces[namespace])
+}
+
+// LastSynced takes the names of group resources: pods, replicasets.apps.
+func (c *cache) LastSynced(resource string) string {
+	for _, k := range kinds {
+		if k.groupResource().String() == resource {
+			return c.table(k.resource).synced
+		}
+	}
+	return ""
+}

@@ -1,0 +1,164 @@
+package sim
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+)
+
+// remove asks for an object's deletion (spec §3.5, §3.8; upstream
+// registry/rest/delete.go and registry/generic/registry/store.go).
+func (r requester) remove(resource, namespace, name string, opts metav1.DeleteOptions) (Object, error) {
+	s, k := r.server, kindByResource[resource]
+	if k == nil {
+		return nil, fmt.Errorf("the simulated server has no resource %q", resource)
+	}
+	old, ok := s.store.Get(resource, namespace, name)
+	if !ok {
+		stub := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+		return nil, r.failed(k, "delete", "", stub, notFound(k, name))
+	}
+	if err := s.admitDelete(r, k, old, opts); err != nil {
+		return nil, r.failed(k, "delete", "", old, err)
+	}
+	return s.beginDelete(r, k, old, opts), nil
+}
+
+func (s *server) admitDelete(r requester, k *kind, old Object, opts metav1.DeleteOptions) error {
+	if p := opts.Preconditions; p != nil {
+		if p.UID != nil && *p.UID != old.GetUID() {
+			return apierrors.NewConflict(k.groupResource(), old.GetName(), fmt.Errorf(
+				"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, old.GetUID()))
+		}
+		if p.ResourceVersion != nil && *p.ResourceVersion != old.GetResourceVersion() {
+			return apierrors.NewConflict(k.groupResource(), old.GetName(), fmt.Errorf(
+				"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, old.GetResourceVersion()))
+		}
+	}
+	req := &Request{Verb: "delete", Resource: k.resource, Actor: r.actor.name, Old: old, Now: s.world.loop.now, World: s.store}
+	for _, a := range s.admitters {
+		if err := a.Validate(req); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beginDelete marks an object as being deleted, or removes it when nothing holds it.
+func (s *server) beginDelete(r requester, k *kind, old Object, opts metav1.DeleteOptions) Object {
+	obj := k.clone(old)
+	graceful, pending, period := s.grace(obj, opts)
+	if pending {
+		r.actor.Emit(RefOf(old), trace.Wrote{Verb: "delete", ResourceVersion: old.GetResourceVersion(), Code: http.StatusOK})
+		return old
+	}
+	if finalizers, changed := collectorFinalizers(obj.GetFinalizers(), opts.PropagationPolicy); changed {
+		obj.SetFinalizers(finalizers)
+	}
+	held := len(obj.GetFinalizers()) > 0
+	if !graceful && !held {
+		r.actor.Emit(RefOf(old), trace.Wrote{Verb: "delete", Code: http.StatusOK})
+		s.erase(r, k, obj)
+		return obj
+	}
+	if !graceful {
+		s.markDeleting(obj)
+	}
+	s.commit(r, write{kind: k, verb: "delete", code: http.StatusOK, obj: obj, old: old})
+	if graceful && !held && period == 0 {
+		s.erase(r, k, obj)
+	}
+	return obj
+}
+
+// grace sets a pod's deletion time and period on obj. Other kinds know no
+// grace. Pending means that an equal or longer deletion is under way already.
+func (s *server) grace(obj Object, opts metav1.DeleteOptions) (graceful, pending bool, period int64) {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return false, false, 0
+	}
+	if pod.DeletionTimestamp != nil {
+		return s.shorten(pod, opts.GracePeriodSeconds)
+	}
+	switch {
+	case opts.GracePeriodSeconds != nil:
+		period = *opts.GracePeriodSeconds
+	case pod.Spec.TerminationGracePeriodSeconds != nil:
+		period = *pod.Spec.TerminationGracePeriodSeconds
+	}
+	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		period = 0
+	}
+	if period < 0 {
+		period = 1
+	}
+	at := metav1.NewTime(s.world.now().Add(time.Duration(period) * time.Second))
+	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &at, &period
+	if pod.Generation > 0 {
+		pod.Generation++
+	}
+	return true, false, period
+}
+
+// shorten handles a second delete of a terminating pod: only a shorter grace counts.
+func (s *server) shorten(pod *corev1.Pod, asked *int64) (graceful, pending bool, period int64) {
+	have := pod.DeletionGracePeriodSeconds
+	if have == nil || *have == 0 {
+		return false, false, 0
+	}
+	if asked == nil || *asked >= *have {
+		return false, true, 0
+	}
+	period = max(*asked, 0)
+	if *asked < 0 {
+		period = 1
+	}
+	at := pod.DeletionTimestamp.Add(time.Duration(period-*have) * time.Second)
+	if now := s.world.now(); at.Before(now.Time) {
+		at = now.Time
+		if period != 0 {
+			period = 1
+		}
+	}
+	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &metav1.Time{Time: at}, &period
+	return true, false, period
+}
+
+// markDeleting is how a kind without grace waits for its finalizers.
+func (s *server) markDeleting(obj Object) {
+	if obj.GetDeletionTimestamp() == nil {
+		if obj.GetGeneration() > 0 {
+			obj.SetGeneration(obj.GetGeneration() + 1)
+		}
+		now := s.world.now()
+		obj.SetDeletionTimestamp(&now)
+	}
+	zero := int64(0)
+	obj.SetDeletionGracePeriodSeconds(&zero)
+}
+
+// collectorFinalizers are the finalizers that a propagation policy leaves for
+// the garbage collector to take off. Without a policy those present stay.
+func collectorFinalizers(have []string, policy *metav1.DeletionPropagation) ([]string, bool) {
+	if policy == nil {
+		return have, false
+	}
+	want := slices.DeleteFunc(slices.Clone(have), func(f string) bool {
+		return f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents
+	})
+	switch *policy {
+	case metav1.DeletePropagationOrphan:
+		want = append(want, metav1.FinalizerOrphanDependents)
+	case metav1.DeletePropagationForeground:
+		want = append(want, metav1.FinalizerDeleteDependents)
+	}
+	return want, !slices.Equal(want, have)
+}

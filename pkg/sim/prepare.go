@@ -1,0 +1,210 @@
+package sim
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim/defaults"
+)
+
+// now is the present as the API stores it: whole seconds.
+func (w *World) now() metav1.Time { return metav1.NewTime(w.loop.now.Truncate(time.Second)) }
+
+// prepareCreate sets what only the server may set on a new object.
+func (s *server) prepareCreate(k *kind, obj Object) {
+	obj.SetUID(newUID(s.store.uids))
+	obj.SetCreationTimestamp(s.world.now())
+	obj.SetDeletionTimestamp(nil)
+	obj.SetDeletionGracePeriodSeconds(nil)
+	obj.SetResourceVersion("")
+	obj.SetGeneration(0)
+	if k.generation && (k.resource != Pods || s.world.cfg.Version.PodGeneration()) {
+		obj.SetGeneration(1)
+	}
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		o.Status = appsv1.DeploymentStatus{}
+	case *appsv1.ReplicaSet:
+		o.Status = appsv1.ReplicaSetStatus{}
+	case *corev1.Pod:
+		o.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: s.templates.qos(o)}
+	}
+	normalize(obj)
+}
+
+// prepareUpdate merges a request into the stored object by the rules of its
+// kind: what this request may not touch is taken from old.
+func (s *server) prepareUpdate(k *kind, in, old Object, subresource string) Object {
+	obj := k.clone(in)
+	obj.SetUID(old.GetUID())
+	obj.SetCreationTimestamp(old.GetCreationTimestamp())
+	obj.SetDeletionTimestamp(old.GetDeletionTimestamp())
+	obj.SetDeletionGracePeriodSeconds(old.GetDeletionGracePeriodSeconds())
+	obj.SetGeneration(old.GetGeneration())
+	obj.SetResourceVersion(old.GetResourceVersion())
+	if subresource == "status" {
+		keepSpec(obj, old)
+	} else if keepStatus(obj, old) {
+		obj.SetGeneration(old.GetGeneration() + 1)
+	}
+	normalize(obj)
+	return obj
+}
+
+// keepSpec is the status strategy of each kind. Annotations pass: that is how
+// the revision reaches a Deployment.
+func keepSpec(obj, old Object) {
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		was := old.(*appsv1.Deployment)
+		o.Spec, o.Labels = was.Spec, was.Labels
+	case *appsv1.ReplicaSet:
+		o.Spec = old.(*appsv1.ReplicaSet).Spec
+	case *corev1.Pod:
+		was := old.(*corev1.Pod)
+		o.Spec, o.OwnerReferences = was.Spec, was.OwnerReferences
+		if o.Status.QOSClass == "" {
+			o.Status.QOSClass = was.Status.QOSClass
+		}
+	}
+}
+
+// keepStatus is the main strategy of each kind; it reports whether the
+// generation moves. A Deployment's moves with its annotations too.
+func keepStatus(obj, old Object) (moved bool) {
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		was := old.(*appsv1.Deployment)
+		o.Status = was.Status
+		return !equality.Semantic.DeepEqual(o.Spec, was.Spec) || !equality.Semantic.DeepEqual(o.Annotations, was.Annotations)
+	case *appsv1.ReplicaSet:
+		was := old.(*appsv1.ReplicaSet)
+		o.Status = was.Status
+		return !equality.Semantic.DeepEqual(o.Spec, was.Spec)
+	case *corev1.Pod:
+		was := old.(*corev1.Pod)
+		o.Status = was.Status
+		return o.Generation > 0 && !equality.Semantic.DeepEqual(o.Spec, was.Spec)
+	}
+	return false
+}
+
+// unchanged reports whether a write would store what is stored already.
+func unchanged(obj, old Object) bool {
+	if obj.GetResourceVersion() != old.GetResourceVersion() || obj.GetGeneration() != old.GetGeneration() {
+		return false
+	}
+	if pod, ok := obj.(*corev1.Pod); ok {
+		was := old.(*corev1.Pod)
+		return equality.Semantic.DeepEqual(pod.Status, was.Status) && equality.Semantic.DeepEqual(pod.ObjectMeta, was.ObjectMeta) &&
+			equality.Semantic.DeepEqual(pod.Spec, was.Spec)
+	}
+	return equality.Semantic.DeepEqual(obj, old)
+}
+
+// normalize stores an object as its JSON would be read back: whole seconds,
+// and nothing where an empty list or map stood.
+func normalize(obj Object) {
+	if len(obj.GetLabels()) == 0 {
+		obj.SetLabels(nil)
+	}
+	if len(obj.GetAnnotations()) == 0 {
+		obj.SetAnnotations(nil)
+	}
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		o.Status.Conditions = truncated(o.Status.Conditions, func(c *appsv1.DeploymentCondition) []*metav1.Time {
+			return []*metav1.Time{&c.LastTransitionTime, &c.LastUpdateTime}
+		})
+	case *appsv1.ReplicaSet:
+		o.Status.Conditions = truncated(o.Status.Conditions, func(c *appsv1.ReplicaSetCondition) []*metav1.Time {
+			return []*metav1.Time{&c.LastTransitionTime}
+		})
+	case *corev1.Pod:
+		o.Status.Conditions = truncated(o.Status.Conditions, func(c *corev1.PodCondition) []*metav1.Time {
+			return []*metav1.Time{&c.LastTransitionTime, &c.LastProbeTime}
+		})
+	}
+}
+
+// truncated returns the list with the times of its items cut to whole seconds;
+// the list given is changed in no case.
+func truncated[T any](items []T, times func(*T) []*metav1.Time) []T {
+	if len(items) == 0 {
+		return nil
+	}
+	copied := false
+	for i := range items {
+		for j, t := range times(&items[i]) {
+			cut := t.Truncate(time.Second)
+			if t.Time.Equal(cut) {
+				continue
+			}
+			if !copied {
+				items, copied = append([]T(nil), items...), true
+			}
+			times(&items[i])[j].Time = cut
+		}
+	}
+	return items
+}
+
+// templates remembers what defaulting made of each pod template, so that the
+// pods of one ReplicaSet share one defaulted spec. A template is known by its
+// first container, which no stored object ever changes.
+type templates struct {
+	specs map[*corev1.Container]*corev1.PodSpec
+	valid map[*corev1.Container]corev1.PodQOSClass
+}
+
+func newTemplates() templates {
+	return templates{map[*corev1.Container]*corev1.PodSpec{}, map[*corev1.Container]corev1.PodQOSClass{}}
+}
+
+// fill defaults a new object, leaving alone what it shares with others.
+func (t *templates) fill(obj Object) {
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		o.Spec = *o.Spec.DeepCopy()
+		defaults.Deployment(o)
+	case *appsv1.ReplicaSet:
+		o.Spec = *o.Spec.DeepCopy()
+		defaults.ReplicaSet(o)
+	case *corev1.Pod:
+		t.fillPod(o)
+	}
+}
+
+func (t *templates) fillPod(pod *corev1.Pod) {
+	key, owner := firstContainer(pod), metav1.GetControllerOfNoCopy(pod)
+	if spec, ok := t.specs[key]; ok && owner != nil {
+		pod.Spec = *spec
+		return
+	}
+	pod.Spec = *pod.Spec.DeepCopy()
+	defaults.Pod(pod)
+	if key != nil && owner != nil {
+		spec := pod.Spec
+		t.specs[key] = &spec
+	}
+}
+
+// qos is the pod's quality of service, known once a spec.
+func (t *templates) qos(pod *corev1.Pod) corev1.PodQOSClass {
+	key := firstContainer(pod)
+	if q, ok := t.valid[key]; ok && key != nil {
+		return q
+	}
+	return defaults.QOSClass(pod)
+}
+
+func firstContainer(pod *corev1.Pod) *corev1.Container {
+	if len(pod.Spec.Containers) == 0 {
+		return nil
+	}
+	return &pod.Spec.Containers[0]
+}

@@ -1,0 +1,47 @@
+package sim
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// stream is a random source of its own for each name: what one actor draws
+// never shifts what another gets.
+func stream(seed uint64, name string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
+}
+
+// nameAlphabet is what generated names end in: no vowels, nothing that looks alike.
+const nameAlphabet = "bcdfghjklmnpqrstvwxz2456789"
+
+// Lengths of generated names, in bytes (spec §3.7).
+const (
+	suffixLength  = 5
+	maxNameBase   = 63 - suffixLength
+	nameAttempts  = 8
+	noUniqueExtra = ", the server was not able to generate a unique name for the object"
+)
+
+func generateName(r *rand.Rand, base string) string {
+	if len(base) > maxNameBase {
+		base = base[:maxNameBase]
+	}
+	var suffix [suffixLength]byte
+	for i := range suffix {
+		suffix[i] = nameAlphabet[r.IntN(len(nameAlphabet))]
+	}
+	return base + string(suffix[:])
+}
+
+// newUID is a version 4 UUID.
+func newUID(r *rand.Rand) types.UID {
+	hi, lo := r.Uint64(), r.Uint64()
+	hi = hi&^0xf000 | 0x4000
+	lo = lo&^(3<<62) | 2<<62
+	return types.UID(fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", hi>>32, hi>>16&0xffff, hi&0xffff, lo>>48, lo&0xffffffffffff))
+}

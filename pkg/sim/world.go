@@ -1,0 +1,194 @@
+// Package sim is the host in virtual time: an API server in memory, the two
+// controllers exactly as they run in a cluster, and a world of plugins around
+// them. Equal configuration gives equal traces, byte for byte.
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+)
+
+// Config is all a world depends on.
+type Config struct {
+	Version     rollout.Version // the release to imitate; zero means the latest
+	Seed        uint64
+	Timing      Timing
+	Start       time.Time // the date of virtual time zero
+	Controllers []engine.Spec
+	Plugins     []Plugin
+	Log         *trace.Log // where the run is traced; nil keeps nothing
+}
+
+// World is a simulated cluster. It is not safe for concurrent use.
+type World struct {
+	cfg     Config
+	loop    loop
+	store   *store
+	server  *server
+	delays  delays
+	runners []*runner
+	plugins []*actor
+	started bool
+
+	// settling: the world is being set up; nothing takes time or is traced.
+	settling bool
+	ended    bool
+
+	cause   trace.Seq // the event at hand
+	running *task     // the coroutine at hand
+	tasks   map[*task]struct{}
+	goal    *goal
+}
+
+// settleAge is how long before time zero a settled world was set up: old
+// enough that nothing in it is recent.
+const settleAge = 2 * time.Hour
+
+// New makes an empty world.
+func New(cfg Config) *World {
+	if cfg.Version == 0 {
+		cfg.Version = rollout.LatestVersion
+	}
+	if cfg.Log == nil {
+		cfg.Log = &trace.Log{Depth: -1}
+	}
+	w := &World{cfg: cfg, tasks: map[*task]struct{}{}}
+	w.loop.now = cfg.Start
+	w.delays.world = w
+	w.store = newStore(w)
+	w.server = &server{world: w, store: w.store, templates: newTemplates()}
+	for _, p := range cfg.Plugins {
+		if a, ok := p.(Admitter); ok {
+			w.server.admitters = append(w.server.admitters, a)
+		}
+		w.plugins = append(w.plugins, w.newActor(p.Name()))
+	}
+	for _, spec := range cfg.Controllers {
+		w.runners = append(w.runners, w.newRunner(spec))
+	}
+	return w
+}
+
+// Stored reads the truth as it is now.
+func (w *World) Stored() Reader { return w.store }
+
+// Now is the present virtual time.
+func (w *World) Now() time.Time { return w.loop.now }
+
+// Hand is the API as a person of that name uses it.
+func (w *World) Hand(name string) engine.Hand { return hand{w.newActor(name).direct()} }
+
+// Load puts objects into the world as they are: status, times and identities
+// stay. It must come before Settle and Run.
+func (w *World) Load(objs ...Object) error {
+	for _, obj := range objs {
+		k := kindOf(obj)
+		if k == nil {
+			return fmt.Errorf("the simulated server stores no %T", obj)
+		}
+		obj = k.clone(obj)
+		if obj.GetUID() == "" {
+			obj.SetUID(newUID(w.store.uids))
+		}
+		if created := obj.GetCreationTimestamp(); created.IsZero() {
+			obj.SetCreationTimestamp(w.now())
+		}
+		normalize(obj)
+		obj.SetResourceVersion(w.store.nextVersion())
+		w.store.put(k, obj, 0)
+	}
+	return nil
+}
+
+// Settle applies objects and lets the world work on them, free of latencies and
+// limits, so that at time zero they have been finished for long.
+func (w *World) Settle(ctx context.Context, objs ...Object) error {
+	w.settling = true
+	w.loop.now = w.cfg.Start.Add(-settleAge)
+	w.start()
+	hand := w.Hand(trace.ActorYou)
+	for _, obj := range objs {
+		if _, err := hand.Apply(ctx, obj); err != nil {
+			return err
+		}
+		if err := w.advance(ctx, w.loop.now); err != nil {
+			return err
+		}
+	}
+	if err := w.advance(ctx, w.cfg.Start); err != nil {
+		return err
+	}
+	w.loop.now, w.settling, w.cause = w.cfg.Start, false, 0
+	for _, r := range w.runners {
+		r.limiter.fill()
+		r.queue.bucket.fill()
+		clear(r.enqueued)
+	}
+	return nil
+}
+
+// advance runs what is pending up to a time.
+func (w *World) advance(ctx context.Context, until time.Time) error {
+	for steps := 0; ; steps++ {
+		if steps%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		when, ok := w.loop.next()
+		if !ok || when.After(until) {
+			return nil
+		}
+		w.loop.step()
+	}
+}
+
+// start lets plugins and controllers begin; what is stored reaches them first.
+func (w *World) start() {
+	if w.started {
+		return
+	}
+	w.started = true
+	for _, r := range w.runners {
+		r.start()
+	}
+	for i, p := range w.cfg.Plugins {
+		p.Start(&Hands{actor: w.plugins[i]})
+	}
+}
+
+// emit traces an event at the present time.
+func (w *World) emit(e trace.Event) trace.Seq {
+	if w.settling || w.ended {
+		return 0
+	}
+	e.Offset = w.loop.now.Sub(w.cfg.Start)
+	return w.cfg.Log.Append(e)
+}
+
+// draw is a latency, none while settling.
+func (w *World) draw(d Latency, r *rand.Rand) time.Duration {
+	if w.settling {
+		return 0
+	}
+	return w.cfg.Timing.draw(d, r)
+}
+
+// DelayWatch holds back all watch events of a resource ("pods") for an actor
+// ("" means all) until an offset from time zero.
+func (w *World) DelayWatch(actor, resource string, until time.Duration) {
+	w.delays.stretch = append(w.delays.stretch, stretch{actor, resource, w.cfg.Start.Add(until)})
+}
+
+// writeCause is what a write follows from: the arithmetic at hand, except that
+// a status is published for the pass as a whole.
+func (w *World) writeCause(subresource string) trace.Seq {
+	if w.running != nil && subresource == "status" && w.running.began != 0 {
+		return w.running.began
+	}
+	return w.cause
+}
