@@ -11,6 +11,7 @@ type limiter struct {
 	burst  float64
 	tokens float64 // below zero: tokens promised ahead of time
 	last   time.Time
+	off    *bool // while true, nothing is limited
 }
 
 // newLimiter makes a bucket that starts full; qps <= 0 never limits.
@@ -21,7 +22,7 @@ func newLimiter(l *loop, qps float32, burst int) *limiter {
 // reserve takes a token and returns the time from which it may be used.
 func (b *limiter) reserve() time.Time {
 	now := b.loop.now
-	if b.qps <= 0 {
+	if b.qps <= 0 || b.off != nil && *b.off {
 		return now
 	}
 	b.tokens = min(b.burst, b.tokens+now.Sub(b.last).Seconds()*b.qps)

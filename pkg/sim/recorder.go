@@ -82,7 +82,7 @@ func (r *recorder) drain(t *task) {
 func (r *recorder) write(t *task, s said, event *corev1.Event) {
 	w := t.world
 	t.sleepUntil(r.limiter.reserve())
-	t.sleepUntil(w.loop.now.Add(w.draw(CallLatency, r.actor.rand)))
+	t.sleepUntil(w.loop.now.Add(w.draw(WriteEvent, r.actor.rand)))
 	if t.dead {
 		return
 	}

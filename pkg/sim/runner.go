@@ -35,6 +35,7 @@ func (w *World) newRunner(spec engine.Spec) *runner {
 	r := &runner{spec: spec, actor: w.newActor(spec.Name), enqueued: map[engine.Key]trace.Seq{}}
 	r.kind = kindByResource[spec.Watches[0]].gvk.Kind
 	r.limiter = newLimiter(&w.loop, spec.QPS, spec.Burst)
+	r.limiter.off = &w.settling
 	if w.cfg.Timing.Instant() {
 		r.limiter.qps = 0
 	}

@@ -17,6 +17,7 @@ const (
 	StartPod                        // from bound to Running, beyond the pod's own time
 	ReadyLag                        // from a probe's success to the published condition
 	RemovePod                       // from a container's exit to the object's removal
+	WriteEvent                      // one write of a Kubernetes Event, behind the controller's back
 	CollectDependent                // the garbage collector's work on one object
 	latencies
 )
@@ -42,13 +43,14 @@ func (t Timing) Instant() bool { return t == Timing{} }
 func ClusterTiming() Timing {
 	ms := time.Millisecond
 	return Timing{
-		CallLatency:      {2 * ms, 6 * ms, 10 * ms},
-		WatchLatency:     {1 * ms, 3 * ms, 6 * ms},
+		CallLatency:      {5 * ms, 15 * ms, 40 * ms},
+		WatchLatency:     {1 * ms, 4 * ms, 12 * ms},
 		SchedulePod:      {2 * ms, 5 * ms, 8 * ms},
 		BindPod:          {3 * ms, 10 * ms, 20 * ms},
 		StartPod:         {4 * ms, 30 * ms, 90 * ms},
 		ReadyLag:         {10 * ms, 30 * ms, 70 * ms},
 		RemovePod:        {12 * ms, 60 * ms, 200 * ms},
+		WriteEvent:       {6 * ms, 30 * ms, 100 * ms},
 		CollectDependent: {5 * ms, 40 * ms, 100 * ms},
 	}
 }

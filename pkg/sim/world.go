@@ -23,6 +23,8 @@ type Config struct {
 	Controllers []engine.Spec
 	Plugins     []Plugin
 	Log         *trace.Log // where the run is traced; nil keeps nothing
+	// Settled is how long before time zero Settle's objects were applied; zero means two hours.
+	Settled time.Duration
 }
 
 // World is a simulated cluster. It is not safe for concurrent use.
@@ -46,14 +48,16 @@ type World struct {
 	goal    *goal
 }
 
-// settleAge is how long before time zero a settled world was set up: old
-// enough that nothing in it is recent.
-const settleAge = 2 * time.Hour
+// settledFor is old enough that nothing in a settled world is recent.
+const settledFor = 2 * time.Hour
 
 // New makes an empty world.
 func New(cfg Config) *World {
 	if cfg.Version == 0 {
 		cfg.Version = rollout.LatestVersion
+	}
+	if cfg.Settled == 0 {
+		cfg.Settled = settledFor
 	}
 	if cfg.Log == nil {
 		cfg.Log = &trace.Log{Depth: -1}
@@ -110,7 +114,7 @@ func (w *World) Load(objs ...Object) error {
 // limits, so that at time zero they have been finished for long.
 func (w *World) Settle(ctx context.Context, objs ...Object) error {
 	w.settling = true
-	w.loop.now = w.cfg.Start.Add(-settleAge)
+	w.loop.now = w.cfg.Start.Add(-w.cfg.Settled)
 	w.start()
 	hand := w.Hand(trace.ActorYou)
 	for _, obj := range objs {
