@@ -80,3 +80,11 @@ func (v Version) PodGeneration() bool { return v >= 34 }
 
 // JSONValues: validation errors print structured values as JSON.
 func (v Version) JSONValues() bool { return v >= 34 }
+
+// SchedulesDuringBackOff: the scheduler takes pods out of their back-off when
+// it has nothing else to do.
+func (v Version) SchedulesDuringBackOff() bool { return v >= 33 }
+
+// CountsTaintsTogether: a pod refused because of taints is told so without
+// their names.
+func (v Version) CountsTaintsTogether() bool { return v >= 35 }

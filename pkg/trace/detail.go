@@ -16,8 +16,12 @@ type Found struct {
 	Revision string `json:"revision,omitempty"`
 	Hash     string `json:"hash,omitempty"`  // ReplicaSet: pod-template-hash
 	Phase    string `json:"phase,omitempty"` // Pod
-	Node     string `json:"node,omitempty"`  // Pod
-	Ready    bool   `json:"ready,omitempty"`
+	// Node a pod is bound to. In JSON "node" is where the actor of an event is.
+	Node  string `json:"assignedNode,omitempty"`
+	Ready bool   `json:"ready,omitempty"`
+	// ReadySeconds is how long a pod's Ready condition, as stored in whole
+	// seconds, has been true at the start of the run; zero when that is unknown.
+	ReadySeconds float64 `json:"readySeconds,omitempty"`
 	// Available pods are ready for minReadySeconds.
 	Available bool `json:"available,omitempty"`
 }
@@ -38,6 +42,10 @@ type Specified struct {
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
 	Paused                  bool   `json:"paused,omitempty"`
 	Revision                string `json:"revision,omitempty"`
+	// NewSet is the Deployment's own ReplicaSet whose template equals spec.template
+	// at this moment (rollout.FindNewReplicaSet over the stored objects); empty
+	// when there is none yet. A ReplicaSet made later takes its place.
+	NewSet string `json:"newSet,omitempty"`
 }
 
 // Ended closes the trace of a run: why it was not followed further.
@@ -54,8 +62,10 @@ type Changed struct {
 // Field is one difference between two versions of an object.
 type Field struct {
 	Path string `json:"path"` // spec.template.spec.containers[0].image
-	From string `json:"from,omitempty"`
-	To   string `json:"to,omitempty"`
+	// Named is Path with list items by name, when that differs: spec.template.spec.containers[app].image
+	Named string `json:"named,omitempty"`
+	From  string `json:"from,omitempty"`
+	To    string `json:"to,omitempty"`
 }
 
 // Delivered is a watch event reaching an actor's cache.
@@ -88,7 +98,7 @@ type Rule string
 
 // The rules, with the upstream function each belongs to.
 const (
-	// NewSet: size of a ReplicaSet at its creation, and of growing it: NewRSNewReplicas.
+	// Room: the size of a new ReplicaSet at its creation and while it grows: NewRSNewReplicas.
 	Room Rule = "Room"
 	// Surplus: old pods that may go while enough stay available: reconcileOldReplicaSets.
 	Surplus Rule = "Surplus"
@@ -141,12 +151,14 @@ type Held struct {
 	Result int32  `json:"result"`
 }
 
-// Scaled is a ReplicaSet whose spec.replicas was changed, or that was made (from 0).
+// Scaled is a ReplicaSet whose spec.replicas was changed, or that was made
+// (from 0). Hosts read it off the writes, with the rule of the arithmetic the
+// write followed from.
 type Scaled struct {
 	From int32 `json:"from"`
 	To   int32 `json:"to"`
 	Why  Rule  `json:"why,omitempty"`
-	// Revision of the ReplicaSet, when it was made by this step.
+	// Created: the ReplicaSet was made by this step.
 	Created  bool   `json:"created,omitempty"`
 	Revision string `json:"revision,omitempty"`
 	Hash     string `json:"hash,omitempty"`
@@ -154,6 +166,7 @@ type Scaled struct {
 }
 
 // Created is an object made, other than by a person: a pod of a ReplicaSet.
+// Hosts read it off the writes.
 type Created struct {
 	Owner  Ref    `json:"owner,omitzero"`
 	Reason string `json:"reason,omitempty"`
@@ -199,13 +212,15 @@ type Rejected struct {
 
 // Scheduled is a pod bound to a node.
 type Scheduled struct {
-	Node string `json:"node"`
+	Node string `json:"assignedNode"`
 }
 
 // Unschedulable is a pod that no node takes.
 type Unschedulable struct {
 	Message string            `json:"message"`
 	Nodes   map[string]string `json:"nodes,omitempty"` // reason by node
+	// Requests is what the pod asks for, by resource: cpu 500m.
+	Requests map[string]string `json:"requests,omitempty"`
 }
 
 // PodChanged is a pod whose phase, readiness or waiting reason changed.

@@ -1,0 +1,196 @@
+package rollout
+
+import (
+	"fmt"
+	"math"
+	"sort"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+)
+
+// plainRanking asks the rules of spec section 2.8 of the pods themselves, one
+// by one, and lets sort.Sort move the pods: slow, and the model of ranking.
+type plainRanking struct {
+	pods   []*corev1.Pod
+	onNode map[string]int32
+	now    time.Time
+}
+
+func (r plainRanking) Len() int      { return len(r.pods) }
+func (r plainRanking) Swap(i, j int) { r.pods[i], r.pods[j] = r.pods[j], r.pods[i] }
+func (r plainRanking) Less(i, j int) bool {
+	a, b := r.pods[i], r.pods[j]
+	if x, y := a.Spec.NodeName == "", b.Spec.NodeName == ""; x != y {
+		return x
+	}
+	phases := map[corev1.PodPhase]int{corev1.PodUnknown: 1, corev1.PodRunning: 2}
+	if x, y := phases[a.Status.Phase], phases[b.Status.Phase]; x != y {
+		return x < y
+	}
+	if x, y := IsPodReady(a), IsPodReady(b); x != y {
+		return y
+	}
+	if x, y := a.Annotations[corev1.PodDeletionCost], b.Annotations[corev1.PodDeletionCost]; x != y {
+		return x == "-1" || y == "1" // the values drawn: -1, none, 1
+	}
+	if x, y := r.onNode[a.Spec.NodeName], r.onNode[b.Spec.NodeName]; x != y {
+		return x > y
+	}
+	if IsPodReady(a) {
+		x, y := a.Status.Conditions[0].LastTransitionTime.Time, b.Status.Conditions[0].LastTransitionTime.Time
+		if !x.Equal(y) {
+			return r.younger(a, b, x, y)
+		}
+	}
+	if x, y := a.Status.ContainerStatuses[0].RestartCount, b.Status.ContainerStatuses[0].RestartCount; x != y {
+		return x > y
+	}
+	if x, y := a.CreationTimestamp.Time, b.CreationTimestamp.Time; !x.Equal(y) {
+		return r.younger(a, b, x, y)
+	}
+	return false
+}
+
+func (r plainRanking) younger(a, b *corev1.Pod, x, y time.Time) bool {
+	if x.IsZero() || y.IsZero() {
+		return x.IsZero()
+	}
+	bucket := func(t time.Time) int64 {
+		if d := r.now.Sub(t); d > 0 {
+			return int64(math.Log2(float64(d)))
+		}
+		return -1
+	}
+	if bx, by := bucket(x), bucket(y); bx != by {
+		return bx < by
+	}
+	return a.UID < b.UID
+}
+
+// drawPods draws pods out of few values, so that ties are common. With
+// distinct, ready and creation times differ from pod to pod.
+func drawPods(t *rapid.T, distinct bool) []*corev1.Pod {
+	ids := rapid.SliceOfNDistinct(rapid.IntRange(0, 9999), 1, 60, rapid.ID).Draw(t, "ids")
+	pods := make([]*corev1.Pod, len(ids))
+	for i, id := range ids {
+		seconds := rapid.IntRange(0, 40).Draw(t, "seconds")
+		if distinct {
+			seconds = i + 1
+		}
+		pod := &corev1.Pod{}
+		pod.Name = fmt.Sprintf("p%04d", id)
+		pod.UID = types.UID(pod.Name)
+		pod.CreationTimestamp.Time = rankNow.Add(-time.Duration(seconds) * time.Second)
+		pod.Spec.NodeName = rapid.SampledFrom([]string{"", "n1", "n2", "n3"}).Draw(t, "node")
+		pod.Status.Phase = rapid.SampledFrom([]corev1.PodPhase{corev1.PodRunning, corev1.PodRunning, corev1.PodPending, corev1.PodUnknown}).Draw(t, "phase")
+		if cost := rapid.SampledFrom([]string{"", "", "-1", "1"}).Draw(t, "cost"); cost != "" {
+			pod.Annotations = map[string]string{corev1.PodDeletionCost: cost}
+		}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: rapid.Int32Range(0, 2).Draw(t, "restarts")}}
+		ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse}
+		if rapid.Bool().Draw(t, "ready") {
+			ready.Status = corev1.ConditionTrue
+			ready.LastTransitionTime = pod.CreationTimestamp
+		}
+		pod.Status.Conditions = []corev1.PodCondition{ready}
+		pods[i] = pod
+	}
+	return pods
+}
+
+// Every victim list is a prefix of what sort.Sort makes of the same input, ties
+// and all.
+func TestVictimsAreThoseOfSortSort(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pods := drawPods(t, false)
+		onNode := crowd(pods...)
+		n := rapid.IntRange(0, len(pods)-1).Draw(t, "n")
+		got := LatestVersion.ChooseVictims(pods, onNode, n, rankNow)
+
+		want := plainRanking{append([]*corev1.Pod(nil), pods...), onNode, rankNow}
+		sort.Sort(want)
+		if diff := cmp.Diff(podNames(want.pods[:n]), podNames(got.Pods)); diff != "" {
+			t.Fatalf("victims (-sort.Sort +got):\n%s", diff)
+		}
+	})
+}
+
+// Where times differ, the order is total: of two pods one goes first, and
+// three never go round in a circle.
+func TestRankIsATotalPreorder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pods := drawPods(t, true)
+		q := newRanking(LatestVersion, pods, crowd(pods...), rankNow)
+		pick := rapid.IntRange(0, len(pods)-1)
+		i, j, k := pick.Draw(t, "i"), pick.Draw(t, "j"), pick.Draw(t, "k")
+		if q.Less(i, j) && q.Less(j, i) {
+			t.Fatal("both go before the other")
+		}
+		if i != j && !q.Less(i, j) && !q.Less(j, i) {
+			t.Fatal("neither goes before the other")
+		}
+		if q.Less(i, j) && q.Less(j, k) && !q.Less(i, k) {
+			t.Fatal("not transitive")
+		}
+	})
+}
+
+// No pod that stays would go before a victim under the same rules.
+func TestVictimsAreMinimal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pods := drawPods(t, true)
+		onNode := crowd(pods...)
+		n := rapid.IntRange(0, len(pods)-1).Draw(t, "n")
+		victims := LatestVersion.ChooseVictims(pods, onNode, n, rankNow)
+		gone := map[string]bool{}
+		for _, pod := range victims.Pods {
+			gone[pod.Name] = true
+		}
+		for _, pod := range pods {
+			if gone[pod.Name] {
+				continue
+			}
+			stays := newCandidate(LatestVersion, pod, rankNow)
+			stays.onNode = onNode[pod.Spec.NodeName]
+			for i := range victims.Pods {
+				if rule, order := compare(&stays, &victims.ranked[i]); order < 0 {
+					t.Fatalf("%s stays but goes before victim %s by %s", pod.Name, victims.Pods[i].Name, rule)
+				}
+			}
+		}
+	})
+}
+
+// With equal times the rules are not an order: restarts decide between pods
+// ready at the same second, UIDs between others of the same age bucket, and
+// three such pods go round in a circle. Upstream has the same.
+func TestRankCanGoInACircle(t *testing.T) {
+	pods := rankPods(t, "a ready=60s restarts=2 uid=3", "b ready=60s restarts=1 uid=1", "c ready=61s uid=2")
+	q := newRanking(LatestVersion, pods, nil, rankNow)
+	if !q.Less(0, 1) || !q.Less(1, 2) || !q.Less(2, 0) {
+		t.Errorf("a<b %v, b<c %v, c<a %v; want all true", q.Less(0, 1), q.Less(1, 2), q.Less(2, 0))
+	}
+}
+
+func BenchmarkChooseVictims(b *testing.B) {
+	pods := make([]*corev1.Pod, 10000)
+	for i := range pods {
+		pod := &corev1.Pod{}
+		pod.UID = types.UID(fmt.Sprint(i * 7919 % 10007))
+		pod.Spec.NodeName = fmt.Sprint("n", i%100)
+		pod.Status.Phase = corev1.PodRunning
+		pod.CreationTimestamp.Time = rankNow.Add(-time.Duration(i/20+1) * time.Second)
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: pod.CreationTimestamp}}
+		pods[i] = pod
+	}
+	onNode := crowd(pods...)
+	b.ReportAllocs()
+	for b.Loop() {
+		LatestVersion.ChooseVictims(pods, onNode, 500, rankNow)
+	}
+}
