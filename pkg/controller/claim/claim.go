@@ -68,7 +68,7 @@ func (c *Claimer[T]) claim(ctx context.Context, obj T) (bool, error) {
 		case deleting:
 			return false, nil
 		}
-		return false, ignoreNotFound(c.release(ctx, obj))
+		return false, c.release(ctx, obj)
 	}
 	if deleting || !matches || obj.GetDeletionTimestamp() != nil {
 		return false, nil
@@ -77,14 +77,10 @@ func (c *Claimer[T]) claim(ctx context.Context, obj T) (bool, error) {
 		return false, nil
 	}
 	err := c.adopt(ctx, obj)
-	return err == nil, ignoreNotFound(err)
-}
-
-func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
-		return nil
+		return false, nil
 	}
-	return err
+	return err == nil, err
 }
 
 func (c *Claimer[T]) adopt(ctx context.Context, obj T) error {
