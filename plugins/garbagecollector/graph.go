@@ -1,0 +1,136 @@
+package garbagecollector
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
+)
+
+// node is one object as the collector's watches have shown it.
+type node struct {
+	resource   string
+	obj        sim.Object
+	dependents family
+	// clearing objects are being deleted in the foreground: dependents go first.
+	clearing bool
+}
+
+func (n *node) uid() types.UID { return n.obj.GetUID() }
+
+// family is the dependents of an owner in the order in which they came.
+type family struct {
+	members map[types.UID]uint64
+	joined  uint64
+}
+
+func (f *family) add(uid types.UID) {
+	if f.members == nil {
+		f.members = map[types.UID]uint64{}
+	}
+	if _, ok := f.members[uid]; !ok {
+		f.joined++
+		f.members[uid] = f.joined
+	}
+}
+
+func (f *family) list() []types.UID {
+	out := make([]types.UID, 0, len(f.members))
+	for uid := range f.members {
+		out = append(out, uid)
+	}
+	slices.SortFunc(out, func(a, b types.UID) int { return int(int64(f.members[a]) - int64(f.members[b])) })
+	return out
+}
+
+// graph is who owns whom, by UID. An owner may be known by its dependents only.
+type graph struct {
+	nodes   map[types.UID]*node
+	waiting map[types.UID]*family // dependents of owners that have not been seen
+}
+
+func newGraph() *graph {
+	return &graph{nodes: map[types.UID]*node{}, waiting: map[types.UID]*family{}}
+}
+
+func (g *graph) familyOf(owner types.UID) *family {
+	if n, ok := g.nodes[owner]; ok {
+		return &n.dependents
+	}
+	f, ok := g.waiting[owner]
+	if !ok {
+		f = &family{}
+		g.waiting[owner] = f
+	}
+	return f
+}
+
+// set takes in an object and returns its node and the owner references that it lost.
+func (g *graph) set(resource string, obj sim.Object) (n *node, isNew bool, lost []metav1.OwnerReference) {
+	uid := obj.GetUID()
+	n, ok := g.nodes[uid]
+	if !ok {
+		n = &node{resource: resource, obj: obj}
+		if f := g.waiting[uid]; f != nil {
+			n.dependents = *f
+			delete(g.waiting, uid)
+		}
+		g.nodes[uid] = n
+	}
+	lost = missing(n.obj.GetOwnerReferences(), obj.GetOwnerReferences())
+	n.obj = obj
+	for _, ref := range lost {
+		delete(g.familyOf(ref.UID).members, uid)
+	}
+	for _, ref := range obj.GetOwnerReferences() {
+		g.familyOf(ref.UID).add(uid)
+	}
+	return n, !ok, lost
+}
+
+// drop forgets an object and returns its dependents.
+func (g *graph) drop(uid types.UID) []types.UID {
+	n, ok := g.nodes[uid]
+	if !ok {
+		return nil
+	}
+	delete(g.nodes, uid)
+	for _, ref := range n.obj.GetOwnerReferences() {
+		delete(g.familyOf(ref.UID).members, uid)
+	}
+	if len(n.dependents.members) > 0 {
+		g.waiting[uid] = &n.dependents
+	}
+	return n.dependents.list()
+}
+
+// missing are the references whose owners are in was but not in is.
+func missing(was, is []metav1.OwnerReference) []metav1.OwnerReference {
+	var out []metav1.OwnerReference
+	for _, ref := range was {
+		if !slices.ContainsFunc(is, func(o metav1.OwnerReference) bool { return o.UID == ref.UID }) {
+			out = append(out, ref)
+		}
+	}
+	return out
+}
+
+// blocking are the dependents that an owner waits for in the foreground.
+func (g *graph) blocking(owner *node) []*node {
+	var out []*node
+	for _, uid := range owner.dependents.list() {
+		dep, ok := g.nodes[uid]
+		if !ok {
+			continue
+		}
+		for _, ref := range dep.obj.GetOwnerReferences() {
+			if ref.UID == owner.uid() && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion {
+				out = append(out, dep)
+				break
+			}
+		}
+	}
+	return out
+}

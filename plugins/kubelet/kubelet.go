@@ -1,0 +1,168 @@
+// Package kubelet is the kubelets of all nodes: they start pods that are bound,
+// publish their status and end them when they are deleted. How long a pod takes
+// and whether it ever becomes ready is its Profile.
+package kubelet
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+)
+
+// retryStatus is how long a kubelet waits before it writes a refused status
+// again (pkg/kubelet/status syncPeriod).
+const retryStatus = 10 * time.Second
+
+// Plugin is all kubelets of the world.
+type Plugin struct {
+	profiles Profiles
+	h        *sim.Hands
+	lives    map[types.UID]*life
+	// owners keeps, for each owner of revisions, the lives of its pods.
+	owners map[types.UID]*family
+	began  time.Time
+}
+
+// New makes the kubelets; profiles says how pods behave.
+func New(profiles Profiles) *Plugin {
+	return &Plugin{profiles: profiles, lives: map[types.UID]*life{}, owners: map[types.UID]*family{}}
+}
+
+// Name is the actor in the trace.
+func (k *Plugin) Name() string { return trace.ActorKubelet }
+
+// Start watches pods.
+func (k *Plugin) Start(h *sim.Hands) {
+	k.h = h
+	k.began = h.Now().Truncate(time.Second)
+	h.Watch(sim.Pods, k.observe)
+}
+
+func (k *Plugin) observe(c engine.Change) {
+	pod, ok := c.New.(*corev1.Pod)
+	if !ok {
+		return
+	}
+	l := k.lives[pod.UID]
+	switch {
+	case c.Verb == engine.Deleted:
+		if l != nil {
+			k.bury(l)
+		}
+	case pod.Spec.NodeName == "":
+	case ended(pod):
+		k.finish(l, pod)
+	case l == nil:
+		k.begin(pod)
+	case pod.DeletionTimestamp != nil:
+		l.terminate(pod)
+	}
+}
+
+// begin takes up a pod that is bound to a node. Pods that were there when the
+// run began go on from where their status says they are.
+func (k *Plugin) begin(pod *corev1.Pod) {
+	l := k.newLife(pod)
+	k.join(l, pod)
+	switch {
+	case pod.DeletionTimestamp != nil:
+		l.terminate(pod)
+	case l.was.phase == corev1.PodRunning && l.was.ready:
+		return
+	default:
+		l.start(k.boundAt(pod))
+	}
+}
+
+// finish stops what was to become of a pod that is in a terminal phase now,
+// whoever put it there. One that was found so, deleted, is still to be removed.
+func (k *Plugin) finish(l *life, pod *corev1.Pod) {
+	switch {
+	case l != nil:
+		for _, t := range []*sim.Timer{l.starting, l.readying, l.retry} {
+			k.h.Stop(t)
+		}
+		k.leave(l)
+	case pod.DeletionTimestamp != nil:
+		l = k.newLife(pod)
+		l.exiting = k.h.After(k.h.Latency(sim.RemovePod), l.remove)
+	}
+}
+
+func (k *Plugin) newLife(pod *corev1.Pod) *life {
+	l := &life{k: k, key: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, uid: pod.UID,
+		node: pod.Spec.NodeName, profile: k.profiles(pod), was: found(pod)}
+	k.lives[pod.UID] = l
+	return l
+}
+
+// boundAt is when the pod was bound: now, unless it was already bound when the
+// run began. The condition's whole seconds are exact enough for those.
+func (k *Plugin) boundAt(pod *corev1.Pod) time.Time {
+	c := find(pod.Status.Conditions, corev1.PodScheduled)
+	if c != nil && c.Status == corev1.ConditionTrue && c.LastTransitionTime.Time.Before(k.began) && !c.LastTransitionTime.IsZero() {
+		return c.LastTransitionTime.Time
+	}
+	return k.h.Now()
+}
+
+// bury forgets a pod whose object is gone.
+func (k *Plugin) bury(l *life) {
+	l.stopTimers()
+	delete(k.lives, l.uid)
+	k.leave(l)
+}
+
+// latest is the pod as stored. A kubelet patches status without a
+// resourceVersion, so that its writes never conflict; reading the truth just
+// before each write has the same effect.
+func (k *Plugin) latest(l *life) (*corev1.Pod, bool) {
+	obj, ok := k.h.Stored().Get(sim.Pods, l.key.Namespace, l.key.Name)
+	if !ok {
+		return nil, false
+	}
+	pod, ok := obj.(*corev1.Pod)
+	return pod, ok && pod.UID == l.uid
+}
+
+// set publishes a state, and tries again later when the API refuses it.
+func (k *Plugin) set(l *life, s state) {
+	l.was = s
+	pod, ok := k.latest(l)
+	if !ok || ended(pod) {
+		return
+	}
+	out := publish(pod, s, k.h.Now(), k.h.Version().PodGeneration())
+	if _, err := k.h.UpdateStatus(out); err != nil {
+		l.retry = k.h.After(retryStatus, func() { k.set(l, l.was) })
+		return
+	}
+}
+
+// found is the state that a pod's stored status tells of.
+func found(pod *corev1.Pod) state {
+	s := state{phase: pod.Status.Phase}
+	if s.phase == "" {
+		s.phase = corev1.PodPending
+	}
+	if c := find(pod.Status.Conditions, corev1.PodReady); c != nil {
+		s.ready = c.Status == corev1.ConditionTrue
+	}
+	for i := range pod.Status.ContainerStatuses {
+		c := &pod.Status.ContainerStatuses[i]
+		s.restarts = max(s.restarts, c.RestartCount)
+		if c.State.Waiting != nil {
+			s.waiting, s.message = c.State.Waiting.Reason, c.State.Waiting.Message
+		}
+	}
+	return s
+}
+
+func ended(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+}

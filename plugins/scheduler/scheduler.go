@@ -1,0 +1,204 @@
+// Package scheduler places pods on nodes as kube-scheduler does: one after the
+// other, by priority and age, through filters and scores, with back-off for
+// those that no node takes.
+package scheduler
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+)
+
+// Options of the scheduler. The zero value is kube-scheduler's default.
+type Options struct {
+	// SchedulerName is the spec.schedulerName of the pods it places; empty means default-scheduler.
+	SchedulerName string
+	// QPS and Burst bound its API requests; zero means 50 and 100. Below zero is unlimited.
+	QPS, Burst float64
+}
+
+// Plugin is the scheduler.
+type Plugin struct {
+	opts    Options
+	h       *sim.Hands
+	cluster *cluster
+	queue   *queue
+	filters []filter
+	scorers []scorer
+	calls   bucket
+	next    int // where the next search for nodes begins
+	busy    bool
+	alarm   *sim.Timer // the end of the next back-off
+	refused map[likeness]answer
+
+	// Room for one cycle's work, kept for the next.
+	fits           []*node
+	refusals       []verdict
+	totals, points []int64
+}
+
+// New makes a scheduler.
+func New(opts Options) *Plugin {
+	if opts.SchedulerName == "" {
+		opts.SchedulerName = corev1.DefaultSchedulerName
+	}
+	if opts.QPS == 0 {
+		opts.QPS = 50
+	}
+	if opts.Burst == 0 {
+		opts.Burst = 100
+	}
+	return &Plugin{opts: opts, cluster: newCluster(), queue: newQueue(), scorers: scorers(), refused: map[likeness]answer{}}
+}
+
+// Name is the actor in the trace.
+func (s *Plugin) Name() string { return trace.ActorScheduler }
+
+// Start watches nodes and pods.
+func (s *Plugin) Start(h *sim.Hands) {
+	s.h = h
+	s.filters = filters(taintReason(h.Version()))
+	s.calls = bucket{rate: s.opts.QPS, burst: s.opts.Burst, tokens: s.opts.Burst, at: h.Now()}
+	h.Watch(sim.Namespaces, func(engine.Change) { s.cluster.version++ })
+	h.Watch(sim.Nodes, s.observeNode)
+	h.Watch(sim.Pods, s.observePod)
+}
+
+func (s *Plugin) observeNode(c engine.Change) {
+	n, ok := c.New.(*corev1.Node)
+	if !ok {
+		return
+	}
+	switch c.Verb {
+	case engine.Deleted:
+		s.cluster.dropNode(n.Name)
+	case engine.Added:
+		s.cluster.setNode(n)
+		s.wake(nodeAdded)
+	case engine.Modified:
+		old, _ := c.Old.(*corev1.Node)
+		if old == nil || matters(old, n) {
+			s.cluster.setNode(n)
+			s.wake(nodeChanged)
+		}
+	}
+}
+
+// matters says whether a change of a node can change where pods go.
+// Heartbeats do not.
+func matters(old, n *corev1.Node) bool {
+	return old.Spec.Unschedulable != n.Spec.Unschedulable ||
+		!equality.Semantic.DeepEqual(old.Spec.Taints, n.Spec.Taints) ||
+		!equality.Semantic.DeepEqual(old.Labels, n.Labels) ||
+		!equality.Semantic.DeepEqual(old.Status.Allocatable, n.Status.Allocatable)
+}
+
+func (s *Plugin) observePod(c engine.Change) {
+	pod, ok := c.New.(*corev1.Pod)
+	if !ok {
+		return
+	}
+	over := c.Verb == engine.Deleted || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	switch {
+	case over:
+		s.queue.drop(pod.UID)
+		if s.cluster.displace(pod.UID) {
+			s.wake(podGone)
+		}
+	case pod.Spec.NodeName != "":
+		s.queue.drop(pod.UID)
+		before := s.cluster.version
+		s.cluster.place(pod, pod.Spec.NodeName, false)
+		if s.cluster.version != before {
+			s.wake(podPlaced)
+		}
+	default:
+		s.waiting(pod)
+	}
+}
+
+// waiting takes in a pod without a node, or a change of one.
+func (s *Plugin) waiting(pod *corev1.Pod) {
+	e, queued := s.queue.byUID[pod.UID]
+	_, chosen := s.cluster.pods[pod.UID]
+	switch {
+	case pod.DeletionTimestamp != nil || pod.Spec.SchedulerName != s.opts.SchedulerName:
+		s.queue.drop(pod.UID)
+	case chosen || len(pod.Spec.SchedulingGates) > 0:
+	case queued:
+		e.pod = pod
+	default:
+		s.queue.add(pod, s.h.Now())
+		s.pump()
+	}
+}
+
+// wake tries again the pods that wait for an occasion.
+func (s *Plugin) wake(what occasion) {
+	if s.queue.wake(what, s.h.Now(), s.early()) {
+		s.pump()
+	}
+}
+
+// early: pods are taken out of their back-off when nothing else is to be done.
+func (s *Plugin) early() bool { return s.h.Version().SchedulesDuringBackOff() }
+
+// pump starts the next scheduling cycle unless one is running.
+func (s *Plugin) pump() {
+	if s.busy {
+		return
+	}
+	e := s.queue.pop(s.h.Now(), s.early())
+	if e == nil {
+		s.setAlarm()
+		return
+	}
+	s.busy = true
+	s.h.After(s.h.Latency(sim.SchedulePod), func() {
+		s.cycle(e)
+		s.busy = false
+		s.pump()
+	})
+}
+
+// setAlarm wakes the scheduler at the end of the next back-off.
+func (s *Plugin) setAlarm() {
+	s.h.Stop(s.alarm)
+	s.alarm = nil
+	if end := s.queue.nextEnd(s.early()); !end.IsZero() {
+		s.alarm = s.h.After(max(end.Sub(s.h.Now()), 0), func() {
+			s.alarm = nil
+			s.pump()
+		})
+	}
+}
+
+// token is how long a request must wait for the client's limiter.
+func (s *Plugin) token() time.Duration {
+	if s.h.Settling() || s.h.Instant() || s.opts.QPS < 0 {
+		return 0
+	}
+	return s.calls.take(s.h.Now())
+}
+
+// bucket is a client's rate limit: tokens come at a steady rate up to burst.
+// A caller takes one at once and waits until it is there.
+type bucket struct {
+	rate, burst, tokens float64
+	at                  time.Time
+}
+
+func (b *bucket) take(now time.Time) time.Duration {
+	b.tokens = min(b.burst, b.tokens+now.Sub(b.at).Seconds()*b.rate)
+	b.at = now
+	b.tokens--
+	if b.tokens >= 0 {
+		return 0
+	}
+	return time.Duration(-b.tokens / b.rate * float64(time.Second))
+}

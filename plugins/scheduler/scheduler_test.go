@@ -1,0 +1,17 @@
+package scheduler_test
+
+import (
+	"testing"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
+	"github.com/rollout-sim/kubectl-rollout-sim/plugins/internal/script"
+	"github.com/rollout-sim/kubectl-rollout-sim/plugins/scheduler"
+)
+
+func TestScripts(t *testing.T) {
+	script.Run(t, "testdata", script.Case{
+		Plugins: func(*testing.T, script.Args) []sim.Plugin {
+			return []sim.Plugin{scheduler.New(scheduler.Options{})}
+		},
+	})
+}
