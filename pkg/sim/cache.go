@@ -1,9 +1,12 @@
 package sim
 
 import (
+	"strings"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
@@ -44,7 +47,10 @@ func lookup[T Object](c *cache, resource, namespace, name string) (T, error) {
 	o, ok := c.table(resource).get(namespace, name)
 	if !ok {
 		var none T
-		return none, apierrors.NewNotFound(kindByResource[resource].groupResource(), name)
+		// A lister names the resource in the singular: replicaset.apps "web" not found.
+		k := kindByResource[resource]
+		singular := schema.GroupResource{Group: k.gvk.Group, Resource: strings.ToLower(k.gvk.Kind)}
+		return none, apierrors.NewNotFound(singular, name)
 	}
 	return o.(T), nil
 }

@@ -63,7 +63,7 @@ func (w *World) scaled(rs, old *appsv1.ReplicaSet) trace.Scaled {
 
 func (w *World) deploymentWritten(d, old *appsv1.Deployment, emit func(trace.Detail)) {
 	if old == nil || d.Generation != old.Generation || d.Annotations[rollout.RevisionAnnotation] != old.Annotations[rollout.RevisionAnnotation] {
-		emit(specified(d))
+		emit(w.specified(d))
 	}
 	if old == nil {
 		return
@@ -176,12 +176,16 @@ func conditionsWritten(is, was []trace.ConditionChanged, emit func(trace.Detail)
 	}
 }
 
-func specified(d *appsv1.Deployment) trace.Specified {
+// specified is a Deployment's spec as the arithmetic sees it.
+func (w *World) specified(d *appsv1.Deployment) trace.Specified {
 	s := trace.Specified{
 		Generation: d.Generation, Replicas: *d.Spec.Replicas, Strategy: string(d.Spec.Strategy.Type),
 		Surge: rollout.MaxSurge(d), Unavailable: rollout.MaxUnavailable(d), Needed: rollout.MinAvailable(d),
 		MinReadySeconds: d.Spec.MinReadySeconds, ProgressDeadlineSeconds: d.Spec.ProgressDeadlineSeconds,
 		Paused: d.Spec.Paused, Revision: d.Annotations[rollout.RevisionAnnotation],
+	}
+	if own := rollout.Split(d, w.owned(d)).New; own != nil {
+		s.NewSet = own.Name
 	}
 	if r := d.Spec.Strategy.RollingUpdate; r != nil {
 		if r.MaxSurge != nil {
@@ -194,6 +198,11 @@ func specified(d *appsv1.Deployment) trace.Specified {
 	return s
 }
 
+// owned are the ReplicaSets that a Deployment controls, as stored.
+func (w *World) owned(d *appsv1.Deployment) []*appsv1.ReplicaSet {
+	return of[*appsv1.ReplicaSet](w.store.table(ReplicaSets).byUID[d.UID])
+}
+
 func specifiedReplicaSet(rs *appsv1.ReplicaSet) trace.Specified {
 	return trace.Specified{Generation: rs.Generation, Replicas: *rs.Spec.Replicas, Needed: *rs.Spec.Replicas, MinReadySeconds: rs.Spec.MinReadySeconds}
 }
@@ -204,7 +213,7 @@ func (w *World) emitFound() {
 		w.emit(trace.Event{Actor: trace.ActorWorld, Object: RefOf(obj), Detail: d})
 	}
 	for _, d := range of[*appsv1.Deployment](&w.store.table(Deployments).all) {
-		say(d, specified(d))
+		say(d, w.specified(d))
 		say(d, trace.Found{Replicas: d.Spec.Replicas, Revision: d.Annotations[rollout.RevisionAnnotation]})
 	}
 	minReady := map[string]int32{}
@@ -221,11 +230,20 @@ func (w *World) emitFound() {
 	for _, pod := range of[*corev1.Pod](&w.store.table(Pods).all) {
 		owner := ownerRefOf(pod)
 		say(pod, trace.Found{
-			Owner: owner, Phase: string(pod.Status.Phase), Node: pod.Spec.NodeName, Ready: rollout.IsPodReady(pod),
+			Owner: owner, Phase: string(pod.Status.Phase), Node: pod.Spec.NodeName, Ready: rollout.IsPodReady(pod), ReadySeconds: w.readySeconds(pod),
 			Available: w.cfg.Version.IsPodAvailable(pod, minReady[owner.Namespace+"/"+owner.Name], w.loop.now),
 		})
 		if pod.DeletionTimestamp != nil {
 			say(pod, podState(pod))
 		}
 	}
+}
+
+// readySeconds is how long a pod has been ready; zero when it is not or that is unknown.
+func (w *World) readySeconds(pod *corev1.Pod) float64 {
+	ready := rollout.PodReadyCondition(pod)
+	if ready == nil || ready.Status != corev1.ConditionTrue || ready.LastTransitionTime.IsZero() {
+		return 0
+	}
+	return w.loop.now.Sub(ready.LastTransitionTime.Time).Seconds()
 }

@@ -16,7 +16,7 @@ const (
 	BindPod                         // from the choice of a node to the stored binding
 	StartPod                        // from bound to Running, beyond the pod's own time
 	ReadyLag                        // from a probe's success to the published condition
-	RemovePod                       // from a container's exit to the object's removal
+	RemovePod                       // from the last container's exit to the pod's terminal status
 	WriteEvent                      // one write of a Kubernetes Event, behind the controller's back
 	CollectDependent                // the garbage collector's work on one object
 	latencies

@@ -1,0 +1,73 @@
+package validate
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// count is a number of pods in a status, with the name of its field.
+type count struct {
+	name  string
+	value int32
+}
+
+// deploymentStatus checks the counts of a status. Source: ValidateDeploymentStatus.
+func deploymentStatus(new, old *appsv1.DeploymentStatus) field.ErrorList {
+	ready, available := count{"readyReplicas", new.ReadyReplicas}, count{"availableReplicas", new.AvailableReplicas}
+	updated := count{"updatedReplicas", new.UpdatedReplicas}
+	collisions := statusPath.Child("collisionCount")
+	return join(
+		nonNegative(statusPath.Child("observedGeneration"), new.ObservedGeneration),
+		nonNegativeCounts(count{"replicas", new.Replicas}, updated, ready, available,
+			count{"unavailableReplicas", new.UnavailableReplicas}),
+		optionalNonNegative(statusPath.Child("terminatingReplicas"), new.TerminatingReplicas),
+		optionalNonNegative(collisions, new.CollisionCount),
+		atMostReplicas(new.Replicas, updated, ready, available),
+		availableAtMostReady(available, ready),
+		when(old.CollisionCount != nil && (new.CollisionCount == nil || *new.CollisionCount < *old.CollisionCount),
+			field.Invalid(collisions, valueOrZero(new.CollisionCount), "cannot be decremented")),
+	)
+}
+
+// replicaSetStatus checks the counts of a status. Source: ValidateReplicaSetStatus.
+func replicaSetStatus(s *appsv1.ReplicaSetStatus) field.ErrorList {
+	ready, available := count{"readyReplicas", s.ReadyReplicas}, count{"availableReplicas", s.AvailableReplicas}
+	labeled := count{"fullyLabeledReplicas", s.FullyLabeledReplicas}
+	return join(
+		nonNegativeCounts(count{"replicas", s.Replicas}, labeled, ready, available),
+		nonNegative(statusPath.Child("observedGeneration"), s.ObservedGeneration),
+		optionalNonNegative(statusPath.Child("terminatingReplicas"), s.TerminatingReplicas),
+		atMostReplicas(s.Replicas, labeled, ready, available),
+		availableAtMostReady(available, ready),
+	)
+}
+
+func nonNegativeCounts(counts ...count) field.ErrorList {
+	var errs field.ErrorList
+	for _, c := range counts {
+		errs = append(errs, nonNegative(statusPath.Child(c.name), c.value)...)
+	}
+	return errs
+}
+
+func atMostReplicas(replicas int32, counts ...count) field.ErrorList {
+	var errs field.ErrorList
+	for _, c := range counts {
+		if c.value > replicas {
+			errs = append(errs, field.Invalid(statusPath.Child(c.name), c.value, "cannot be greater than status.replicas"))
+		}
+	}
+	return errs
+}
+
+func availableAtMostReady(available, ready count) field.ErrorList {
+	return when(available.value > ready.value,
+		field.Invalid(statusPath.Child(available.name), available.value, "cannot be greater than readyReplicas"))
+}
+
+func valueOrZero(n *int32) int32 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
