@@ -1,0 +1,45 @@
+# Everything a person needs, one target a line of help.
+GO      ?= go
+BIN     := bin/kubectl-rollout_sim
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Show this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build the plugin into bin/
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/kubectl-rollout_sim
+
+.PHONY: example
+example: build ## Plan the example rollout of the README
+	$(BIN) plan --from examples/web.yaml -f examples/web-next.yaml
+
+.PHONY: install
+install: build ## Install the plugin where kubectl finds it (GOBIN or GOPATH/bin)
+	$(GO) install -trimpath -ldflags '$(LDFLAGS)' ./cmd/kubectl-rollout_sim
+
+.PHONY: test
+test: ## Run all tests and static checks
+	$(GO) vet ./...
+	$(GO) test ./...
+
+.PHONY: rewrite
+rewrite: ## Regenerate the expected outputs of the data-driven tests; read the diff
+	$(GO) test $$(grep -rl cockroachdb/datadriven --include=*_test.go pkg plugins | xargs -n1 dirname | sort -u | sed "s,^,./,") -args -rewrite
+
+.PHONY: fuzz
+fuzz: ## Fuzz the decoder and random worlds, half a minute each
+	$(GO) test ./pkg/manifest -run '^$$' -fuzz FuzzDecode -fuzztime 30s
+	$(GO) test ./pkg/scenario -run '^$$' -fuzz FuzzWorld -fuzztime 30s
+
+.PHONY: bench
+bench: ## Measure full rollouts of 10 to 10,000 replicas
+	$(GO) test ./pkg/scenario -run '^$$' -bench Rollout -benchmem -benchtime 3x
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf bin
