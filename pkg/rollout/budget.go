@@ -160,7 +160,8 @@ func NewReplicaSetSize(d *appsv1.Deployment, all []*appsv1.ReplicaSet, newSet *a
 			trace.Term{Name: "desired", Value: Desired(d)},
 			trace.Term{Name: "surge", Value: int32(surge)},
 			trace.Term{Name: "pods", Value: -TotalSize(all)})
-		if room.Result <= 0 {
+		// Compared before they are subtracted: huge sizes overflow, upstream too.
+		if TotalSize(all) >= Desired(d)+int32(surge) {
 			room.Result = 0
 			return Size(newSet), room, nil
 		}

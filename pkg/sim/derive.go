@@ -215,6 +215,9 @@ func (w *World) emitFound() {
 	for _, d := range of[*appsv1.Deployment](&w.store.table(Deployments).all) {
 		say(d, w.specified(d))
 		say(d, trace.Found{Replicas: d.Spec.Replicas, Revision: d.Annotations[rollout.RevisionAnnotation]})
+		for _, c := range deploymentConditions(d) {
+			say(d, c)
+		}
 	}
 	minReady := map[string]int32{}
 	for _, rs := range of[*appsv1.ReplicaSet](&w.store.table(ReplicaSets).all) {
@@ -233,8 +236,8 @@ func (w *World) emitFound() {
 			Owner: owner, Phase: string(pod.Status.Phase), Node: pod.Spec.NodeName, Ready: rollout.IsPodReady(pod), ReadySeconds: w.readySeconds(pod),
 			Available: w.cfg.Version.IsPodAvailable(pod, minReady[owner.Namespace+"/"+owner.Name], w.loop.now),
 		})
-		if pod.DeletionTimestamp != nil {
-			say(pod, podState(pod))
+		if state := podState(pod); state.Terminating || state.Reason != "" {
+			say(pod, state)
 		}
 	}
 }

@@ -4,13 +4,17 @@ package trace
 type Index struct {
 	events []Event
 	at     map[Seq]int
+	after  map[Seq][]int // by cause
 }
 
 // NewIndex indexes the events of one run. It keeps the slice: read only.
 func NewIndex(events []Event) *Index {
-	x := &Index{events: events, at: make(map[Seq]int, len(events))}
+	x := &Index{events: events, at: make(map[Seq]int, len(events)), after: map[Seq][]int{}}
 	for i, e := range events {
 		x.at[e.Seq] = i
+		if e.Cause != 0 {
+			x.after[e.Cause] = append(x.after[e.Cause], i)
+		}
 	}
 	return x
 }
@@ -41,10 +45,8 @@ func (x *Index) Causes(seq Seq) []Event {
 // Effects lists the events that have this one as their direct cause, in order.
 func (x *Index) Effects(seq Seq) []Event {
 	var effects []Event
-	for _, e := range x.events {
-		if e.Cause == seq && seq != 0 {
-			effects = append(effects, e)
-		}
+	for _, i := range x.after[seq] {
+		effects = append(effects, x.events[i])
 	}
 	return effects
 }

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -202,6 +203,25 @@ func TestSecondsAreExact(t *testing.T) {
 		var back seconds
 		if err := json.Unmarshal(data, &back); err != nil || time.Duration(back) != d {
 			t.Errorf("%d became %d through %s", d, back, data)
+		}
+	}
+}
+
+// docs/trace.md is where readers of the JSON look things up: it names every
+// type and field.
+func TestTheDocumentNamesEverything(t *testing.T) {
+	data, err := os.ReadFile("../../docs/trace.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range details {
+		if !strings.Contains(string(data), d.Type()) {
+			t.Errorf("docs/trace.md does not mention %s", d.Type())
+		}
+		for i := range reflect.TypeOf(d).NumField() {
+			if name := jsonName(reflect.TypeOf(d).Field(i)); !strings.Contains(string(data), "`"+name) {
+				t.Errorf("docs/trace.md does not mention %s.%s", d.Type(), name)
+			}
 		}
 	}
 }

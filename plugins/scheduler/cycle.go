@@ -202,7 +202,7 @@ func (s *Plugin) fail(e *entry, a answer) {
 		return // nothing new to say
 	}
 	e.message = a.message
-	s.h.Emit(sim.RefOf(e.pod), trace.Unschedulable{Message: a.message, Nodes: a.nodes})
+	s.h.Emit(sim.RefOf(e.pod), trace.Unschedulable{Message: a.message, Nodes: a.nodes, Requests: asks(e.pod)})
 	s.h.Event(e.pod, corev1.EventTypeWarning, "FailedScheduling", a.message)
 	pod := e.pod
 	s.h.After(s.token()+s.h.Latency(sim.CallLatency), func() { s.condition(pod, a.message) })

@@ -85,6 +85,20 @@ func requests(pod *corev1.Pod) (asked, scored amounts) {
 	return asked, scored
 }
 
+// asks is what a pod requests, in the words of a manifest.
+func asks(pod *corev1.Pod) map[string]string {
+	out := map[string]string{}
+	for name, q := range podresources.PodRequests(pod, podresources.PodResourcesOptions{UseStatusResources: true}) {
+		if !q.IsZero() {
+			out[string(name)] = q.String()
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
 // hostPort is one port taken on a node. The any address stands for all.
 type hostPort struct {
 	ip       string
