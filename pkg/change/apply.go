@@ -51,6 +51,24 @@ func Apply(live, wanted, before manifest.Object) (manifest.Object, error) {
 	return out, nil
 }
 
+// Remember returns obj with the annotation in which kubectl apply keeps the
+// manifest it has applied.
+// Upstream: kubectl pkg/util/apply.go GetModifiedConfiguration.
+func Remember(obj, wanted manifest.Object) (manifest.Object, error) {
+	applied, err := intent(wanted)
+	if err != nil {
+		return nil, err
+	}
+	out := obj.DeepCopyObject().(manifest.Object)
+	annotations := out.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[corev1.LastAppliedConfigAnnotation] = string(applied) + "\n"
+	out.SetAnnotations(annotations)
+	return out, nil
+}
+
 // intent is what a manifest says a person wants: no status, and none of what
 // the API server writes into an exported object.
 func intent(obj manifest.Object) ([]byte, error) {

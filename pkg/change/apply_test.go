@@ -3,6 +3,7 @@ package change
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,5 +65,37 @@ func TestApplyMerges(t *testing.T) {
 				t.Error("the manifest's status got through")
 			}
 		})
+	}
+}
+
+// What apply has remembered of a manifest is what the next one is compared with,
+// and remembering the same manifest again changes nothing.
+func TestRemember(t *testing.T) {
+	wanted := web()
+	wanted.Spec.Replicas = ptr.To(int32(3))
+	live := wanted.DeepCopy()
+	live.Annotations = map[string]string{"by": "others"}
+	first, err := Remember(live, wanted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if live.Annotations[corev1.LastAppliedConfigAnnotation] != "" || first.GetAnnotations()["by"] != "others" {
+		t.Errorf("annotations before %v, after %v", live.Annotations, first.GetAnnotations())
+	}
+	again, err := Remember(first, wanted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(first, again); diff != "" {
+		t.Error(diff)
+	}
+	without := wanted.DeepCopy()
+	without.Spec.Replicas = nil
+	out, err := Apply(first, without, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := out.(*appsv1.Deployment).Spec.Replicas; n != nil {
+		t.Errorf("replicas dropped from the manifest stay at %d", *n)
 	}
 }

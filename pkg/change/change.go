@@ -5,6 +5,7 @@ package change
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -32,7 +33,7 @@ type Image struct{ Container, Image string }
 
 // Input is what a change is made to.
 type Input struct {
-	Object manifest.Object      // a Deployment or ReplicaSet; not changed
+	Object manifest.Object      // not changed
 	Owned  []*appsv1.ReplicaSet // the ReplicaSets of the Deployment
 	Now    time.Time            // goes into the restart annotation
 }
@@ -106,7 +107,10 @@ func (s *Set) Apply(in Input) (Result, error) {
 
 // images is kubectl set image.
 func (s *Set) images(out *Result, _ Input) error {
-	spec := &template(out.Object).Spec
+	spec := podSpec(out.Object)
+	if spec == nil {
+		return fmt.Errorf("%s has no containers", manifest.Name(out.Object))
+	}
 	var missing []string
 	for _, image := range s.Images {
 		// Not ||: both lists are to be changed.
@@ -138,21 +142,26 @@ func (s *Set) replicas(out *Result, _ Input) error {
 		obj.Spec.Replicas = &n
 	case *appsv1.ReplicaSet:
 		obj.Spec.Replicas = &n
+	default:
+		return fmt.Errorf("%s cannot be scaled", manifest.Name(out.Object))
 	}
 	return nil
 }
 
-func template(obj manifest.Object) *corev1.PodTemplateSpec {
-	if rs, ok := obj.(*appsv1.ReplicaSet); ok {
-		return &rs.Spec.Template
+// podSpec is what an object says of its pods, or nil.
+func podSpec(obj manifest.Object) *corev1.PodSpec {
+	switch obj := obj.(type) {
+	case *appsv1.Deployment:
+		return &obj.Spec.Template.Spec
+	case *appsv1.ReplicaSet:
+		return &obj.Spec.Template.Spec
+	case *corev1.Pod:
+		return &obj.Spec
 	}
-	return &obj.(*appsv1.Deployment).Spec.Template
+	return nil
 }
 
 // fresh is an empty object of the same kind.
 func fresh(obj manifest.Object) manifest.Object {
-	if _, ok := obj.(*appsv1.ReplicaSet); ok {
-		return &appsv1.ReplicaSet{}
-	}
-	return &appsv1.Deployment{}
+	return reflect.New(reflect.TypeOf(obj).Elem()).Interface().(manifest.Object)
 }

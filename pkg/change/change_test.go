@@ -55,6 +55,11 @@ func paused(d *appsv1.Deployment) *appsv1.Deployment {
 	return d
 }
 
+func applied(d *appsv1.Deployment) *appsv1.Deployment {
+	metav1.SetMetaDataAnnotation(&d.ObjectMeta, corev1.LastAppliedConfigAnnotation, "{}")
+	return d
+}
+
 // TestApply compares the changed lines of the object, each with kubectl's behaviour.
 func TestApply(t *testing.T) {
 	tests := []struct {
@@ -82,6 +87,11 @@ func TestApply(t *testing.T) {
 		{name: "undo", set: Set{Undo: ptr.To(int64(0))},
 			want: "- mine: now / + mine: v2 / - image: app:v3 / + image: app:v2 / - image: log:v3 / + image: log:v2 / - image: init:v3 / + image: init:v2"},
 		{name: "undo to the present", set: Set{Undo: ptr.To(int64(3))}, warn: "deployment.apps/web skipped rollback (current template already matches revision 3)"},
+		{name: "undo of what was applied", set: Set{Undo: ptr.To(int64(3))}, in: applied(web()),
+			warn: "resource deployments/web was previously managed with 'kubectl apply'. Rolling back will not update the " +
+				"kubectl.kubernetes.io/last-applied-configuration annotation, which may cause unexpected behavior on future 'kubectl apply' operations. " +
+				"Consider using 'kubectl apply' with your previous configuration file instead.; " +
+				"deployment.apps/web skipped rollback (current template already matches revision 3)"},
 		{name: "undo to nowhere", set: Set{Undo: ptr.To(int64(9))}, err: "unable to find specified revision 9 in history"},
 		{name: "undo below zero", set: Set{Undo: ptr.To(int64(-1))}, err: "unable to find specified revision -1 in history"},
 		{name: "undo while paused", set: Set{Undo: ptr.To(int64(1))}, in: paused(web()),

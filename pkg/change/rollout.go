@@ -6,6 +6,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/manifest"
@@ -14,6 +15,11 @@ import (
 
 // RestartedAt is the template annotation of kubectl rollout restart.
 const RestartedAt = "kubectl.kubernetes.io/restartedAt"
+
+// appliedBefore is said when an undo leaves behind the manifest that kubectl apply remembers.
+const appliedBefore = "resource %s was previously managed with 'kubectl apply'. " +
+	"Rolling back will not update the %s annotation, which may cause unexpected behavior on future 'kubectl apply' operations. " +
+	"Consider using 'kubectl apply' with your previous configuration file instead."
 
 // restart is kubectl rollout restart. Its annotation has whole seconds, so a
 // second restart within one is refused.
@@ -65,6 +71,9 @@ func (s *Set) undo(out *Result, in Input) error {
 	d, ok := out.Object.(*appsv1.Deployment)
 	if !ok {
 		return errors.New(`no rollbacker has been implemented for "ReplicaSet.apps"`)
+	}
+	if _, applied := d.Annotations[corev1.LastAppliedConfigAnnotation]; applied {
+		out.Warnings = append(out.Warnings, fmt.Sprintf(appliedBefore, "deployments/"+d.Name, corev1.LastAppliedConfigAnnotation))
 	}
 	target, err := revision(d, in.Owned, *s.Undo)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // first; what rounding leaves goes to the largest. Every active ReplicaSet gets
 // a step, for its annotations. Upstream: the last part of scale.
 func PlanProportional(d *appsv1.Deployment, sets Sets, v Version) []Step {
-	active := Active(Sets{New: sets.New, Old: byNewest(sets.Old)}.All())
+	active := Active(Sets{New: sets.New, Old: ByNewest(sets.Old)}.All())
 	allowed := int32(0)
 	if Desired(d) > 0 {
 		allowed = Desired(d) + MaxSurge(d)

@@ -117,8 +117,8 @@ func ByCreation(sets []*appsv1.ReplicaSet) []*appsv1.ReplicaSet {
 	return slices.SortedFunc(slices.Values(sets), compareCreation)
 }
 
-// byNewest is the reverse of ByCreation.
-func byNewest(sets []*appsv1.ReplicaSet) []*appsv1.ReplicaSet {
+// ByNewest is the list from newest to oldest: the reverse of ByCreation.
+func ByNewest(sets []*appsv1.ReplicaSet) []*appsv1.ReplicaSet {
 	sorted := ByCreation(sets)
 	slices.Reverse(sorted)
 	return sorted

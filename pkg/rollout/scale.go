@@ -79,7 +79,7 @@ func replaceOld(d *appsv1.Deployment, sets Sets) []Step {
 		trace.Term{Name: "available", Value: sets.New.Status.AvailableReplicas},
 		trace.Term{Name: "desired", Value: -Desired(d)})
 	var steps []Step
-	for _, rs := range byNewest(Active(sets.Old)) {
+	for _, rs := range ByNewest(Active(sets.Old)) {
 		steps = append(steps, Step{ReplicaSet: rs, Budget: b})
 	}
 	return steps

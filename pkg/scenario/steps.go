@@ -2,16 +2,14 @@ package scenario
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/change"
@@ -76,7 +74,7 @@ func (w *World) verb(s *v1alpha1.ScenarioStep) (func(context.Context, engine.Han
 		}
 		return func(ctx context.Context, hand engine.Hand) error {
 			for _, item := range set.Items {
-				if _, err := hand.Apply(ctx, item.Object); err != nil {
+				if err := apply(ctx, hand, item.Object); err != nil {
 					return err
 				}
 			}
@@ -90,17 +88,45 @@ func (w *World) verb(s *v1alpha1.ScenarioStep) (func(context.Context, engine.Han
 	switch {
 	case s.Delete != "":
 		return func(ctx context.Context, hand engine.Hand) error {
-			return w.each(target, func(ref trace.Ref) error { return hand.Delete(ctx, ref, s.Delete) })
+			return w.each(target, s.First, func(ref trace.Ref) error { return hand.Delete(ctx, ref, s.Delete) })
 		}, nil
 	case s.Pod != "":
 		return func(context.Context, engine.Hand) error {
 			deed := kubelet.Act{Do: kubelet.Deed(s.Pod), Reason: s.Reason}
-			return w.each(target, func(ref trace.Ref) error { return w.Kubelet.Act(ref.Namespace, ref.Name, deed) })
+			return w.each(target, s.First, func(ref trace.Ref) error { return w.Kubelet.Act(ref.Namespace, ref.Name, deed) })
 		}, nil
 	}
 	return func(ctx context.Context, hand engine.Hand) error {
-		return w.each(target, func(ref trace.Ref) error { return w.alter(ctx, hand, s, ref) })
+		return w.each(target, s.First, func(ref trace.Ref) error { return w.alter(ctx, hand, s, ref) })
 	}, nil
+}
+
+// apply is kubectl apply of a Deployment or ReplicaSet: the manifest is merged
+// with what others have set, and remembered for the next time. Objects of other
+// kinds are replaced.
+func apply(ctx context.Context, hand engine.Hand, wanted manifest.Object) error {
+	next := wanted
+	switch wanted.(type) {
+	case *appsv1.Deployment, *appsv1.ReplicaSet:
+		ref := sim.RefOf(wanted)
+		if ref.Namespace == "" {
+			ref.Namespace = metav1.NamespaceDefault
+		}
+		live, err := hand.Get(ctx, ref)
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+		if err == nil {
+			if next, err = change.Apply(live.(manifest.Object), wanted, nil); err != nil {
+				return err
+			}
+		}
+		if next, err = change.Remember(next, wanted); err != nil {
+			return err
+		}
+	}
+	_, err := hand.Apply(ctx, next)
+	return err
 }
 
 func targetOf(s *v1alpha1.ScenarioStep) (trace.Ref, error) {
@@ -116,23 +142,26 @@ func targetOf(s *v1alpha1.ScenarioStep) (trace.Ref, error) {
 	return ref, nil
 }
 
-// each calls do for the target, or for all that its pattern matches in order of creation.
-func (w *World) each(target trace.Ref, do func(trace.Ref) error) error {
+// each calls do for the target, or for those that its pattern matches in order
+// of creation: the first so many, or all for 0.
+func (w *World) each(target trace.Ref, first int, do func(trace.Ref) error) error {
 	if !strings.ContainsAny(target.Name, "*?[") {
 		return do(target)
 	}
 	resource, _ := sim.Resource(target.Kind)
-	found := false
+	found := 0
 	for _, obj := range w.Stored().List(resource, target.Namespace) {
 		if ok, err := path.Match(target.Name, obj.GetName()); err != nil || !ok {
 			continue
 		}
-		found = true
+		if found++; first > 0 && found > first {
+			break
+		}
 		if err := do(sim.RefOf(obj)); err != nil {
 			return err
 		}
 	}
-	if !found {
+	if found == 0 {
 		return fmt.Errorf("no %s matches %q", target.Kind, target.Name)
 	}
 	return nil
@@ -149,47 +178,21 @@ func (w *World) alter(ctx context.Context, hand engine.Hand, s *v1alpha1.Scenari
 	for _, name := range sortedKeys(s.Images) {
 		set.Images = append(set.Images, change.Image{Container: name, Image: s.Images[name]})
 	}
+	if s.Patch != nil {
+		set.Patch = s.Patch.Raw
+	}
 	if !set.Empty() {
 		result, err := set.Apply(change.Input{Object: obj, Owned: w.Owned(obj), Now: w.Now()})
 		if err != nil {
 			return err
 		}
 		obj = result.Object
-	}
-	if s.Patch != nil {
-		if obj, err = patched(obj, s.Patch.Raw); err != nil {
-			return err
-		}
+		w.Warnings = append(w.Warnings, result.Warnings...)
 	}
 	obj.SetLabels(merged(obj.GetLabels(), s.Labels))
 	obj.SetAnnotations(merged(obj.GetAnnotations(), s.Annotations))
 	_, err = hand.Apply(ctx, obj)
 	return err
-}
-
-func patched(obj manifest.Object, patch []byte) (manifest.Object, error) {
-	before, err := json.Marshal(obj)
-	if err != nil {
-		return nil, err
-	}
-	after, err := strategicpatch.StrategicMergePatch(before, patch, obj)
-	if err != nil {
-		return nil, fmt.Errorf("patch: %w", err)
-	}
-	out := obj.DeepCopyObject().(manifest.Object)
-	switch out := out.(type) {
-	case *appsv1.Deployment:
-		*out = appsv1.Deployment{}
-	case *appsv1.ReplicaSet:
-		*out = appsv1.ReplicaSet{}
-	case *corev1.Pod:
-		*out = corev1.Pod{}
-	case *corev1.Node:
-		*out = corev1.Node{}
-	case *corev1.ResourceQuota:
-		*out = corev1.ResourceQuota{}
-	}
-	return out, json.Unmarshal(after, out)
 }
 
 // Owned are the ReplicaSets that an object controls, as stored.

@@ -43,6 +43,8 @@ type World struct {
 	Person  *user.Plugin
 	// Refusals are the errors of steps that were meant to be refused.
 	Refusals []error
+	// Warnings are what kubectl would have said about steps that did not fail.
+	Warnings []string
 }
 
 // NewWorld makes an empty world. A story that cannot be told is an error that

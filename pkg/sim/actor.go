@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math/rand/v2"
+	"strconv"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
@@ -58,6 +59,9 @@ func (a *actor) addWatch(resource string, handle func(engine.Change, trace.Seq))
 		c := engine.Change{Verb: engine.Added, New: obj}
 		a.world.loop.at(a.world.loop.now, func() { w.deliver(c, 0) })
 	}
+	// A list has a version even when nothing is in it, and counts as that new.
+	listed := strconv.FormatUint(max(s.revision, 1), 10)
+	a.world.loop.at(a.world.loop.now, func() { w.table.synced = listed })
 }
 
 // direct is the API as the actor uses it at this very moment.

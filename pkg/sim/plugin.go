@@ -98,6 +98,12 @@ func (h *Hands) After(d time.Duration, fn func()) *Timer {
 // Stop takes a pending call back; it reports whether the call was still pending.
 func (h *Hands) Stop(t *Timer) bool { return t != nil && h.actor.world.loop.cancel(t.item) }
 
+// Cause is the event at hand, for work that is done later under it.
+func (h *Hands) Cause() trace.Seq { return h.actor.world.cause }
+
+// Under runs fn with its events following from cause.
+func (h *Hands) Under(cause trace.Seq, fn func()) { h.actor.world.under(cause, fn) }
+
 // Watch delivers every change of a resource, after the plugin's watch delay
 // and in order, starting with ADDED for what already exists.
 func (h *Hands) Watch(resource string, fn func(engine.Change)) { h.actor.watch(resource, fn) }

@@ -98,12 +98,23 @@ func unchanged(obj, old Object) bool {
 	if obj.GetResourceVersion() != old.GetResourceVersion() || obj.GetGeneration() != old.GetGeneration() {
 		return false
 	}
-	if pod, ok := obj.(*corev1.Pod); ok {
-		was := old.(*corev1.Pod)
-		return equality.Semantic.DeepEqual(pod.Status, was.Status) && equality.Semantic.DeepEqual(pod.ObjectMeta, was.ObjectMeta) &&
-			equality.Semantic.DeepEqual(pod.Spec, was.Spec)
+	if pod, ok := obj.(*corev1.Pod); ok && plainlyChanged(pod.Status, old.(*corev1.Pod).Status) {
+		return false
 	}
 	return equality.Semantic.DeepEqual(obj, old)
+}
+
+// plainlyChanged spares the long comparison of pods for the changes they mostly see.
+func plainlyChanged(is, was corev1.PodStatus) bool {
+	if is.Phase != was.Phase || len(is.Conditions) != len(was.Conditions) {
+		return true
+	}
+	for i := range is.Conditions {
+		if is.Conditions[i].Status != was.Conditions[i].Status || is.Conditions[i].Type != was.Conditions[i].Type {
+			return true
+		}
+	}
+	return false
 }
 
 // normalize stores an object as its JSON would be read back: whole seconds,

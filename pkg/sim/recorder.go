@@ -13,19 +13,28 @@ import (
 )
 
 // recorder writes a controller's Kubernetes Events as client-go does: one after
-// the other behind the controller's back, aggregated and filtered by the real
-// correlator, under the same client limit as everything else the controller
+// the other behind the controller's back, aggregated and filtered by client-go's
+// own code, under the same client limit as everything else the controller
 // writes. That is why events slow large rollouts down.
 type recorder struct {
-	actor      *actor
-	component  string
-	limiter    *limiter
-	correlator *record.EventCorrelator
-	pending    []said
-	writing    bool
-	// written counts what reached the API, for those who ask.
-	written int
+	actor     *actor
+	component string
+	limiter   *limiter
+	similar   *record.EventAggregator
+	spam      *record.EventSourceObjectSpamFilter
+	observed  map[string]bool // events that stand in the API, by their key
+	pending   []said
+	writing   bool
 }
+
+// What client-go's recorders keep and allow (tools/record/events_cache.go).
+const (
+	eventCacheSize = 4096
+	maxSimilar     = 10
+	similarSeconds = 600
+	spamBurst      = 25
+	spamQPS        = 1. / 300.
+)
 
 // said is an event on its way to the API.
 type said struct {
@@ -36,9 +45,12 @@ type said struct {
 var _ engine.Recorder = &recorder{}
 
 func newRecorder(a *actor, component string, l *limiter) *recorder {
+	clock := &a.world.loop
 	return &recorder{
-		actor: a, component: component, limiter: l,
-		correlator: record.NewEventCorrelatorWithOptions(record.CorrelatorOptions{Clock: &a.world.loop}),
+		actor: a, component: component, limiter: l, observed: map[string]bool{},
+		similar: record.NewEventAggregator(eventCacheSize, record.EventAggregatorByReasonFunc, record.EventAggregatorByReasonMessageFunc,
+			maxSimilar, similarSeconds, clock),
+		spam: record.NewEventSourceObjectSpamFilter(eventCacheSize, spamBurst, spamQPS, clock, spamKey),
 	}
 }
 
@@ -70,25 +82,32 @@ func (r *recorder) drain(t *task) {
 	for len(r.pending) > 0 && !t.dead {
 		next := r.pending[0]
 		r.pending = r.pending[1:]
-		result, err := r.correlator.EventCorrelate(&next.event)
-		if err != nil || result.Skip {
-			continue
+		event, key := r.similar.EventAggregate(&next.event)
+		again := r.observed[key]
+		r.observed[key] = true
+		if !r.spam.Filter(event) {
+			r.write(t, next, event, again)
 		}
-		r.write(t, next, result.Event)
 	}
 	r.writing = false
 }
 
-func (r *recorder) write(t *task, s said, event *corev1.Event) {
+// spamKey is what the filter counts by: the source and the object.
+func spamKey(e *corev1.Event) string {
+	o := e.InvolvedObject
+	return e.Source.Component + "/" + o.Kind + "/" + o.Namespace + "/" + o.Name + "/" + string(o.UID)
+}
+
+// write sends one event: again means that it stands in the API already and its count is raised.
+func (r *recorder) write(t *task, s said, event *corev1.Event, again bool) {
 	w := t.world
 	t.sleepUntil(r.limiter.reserve())
 	t.sleepUntil(w.loop.now.Add(w.draw(WriteEvent, r.actor.rand)))
 	if t.dead {
 		return
 	}
-	r.written++
 	verb, code := "create", http.StatusCreated
-	if event.Count > 1 {
+	if again {
 		verb, code = "patch", http.StatusOK
 	}
 	w.emit(trace.Event{Cause: s.cause, Actor: r.actor.name, Object: trace.Ref{Kind: "Event", Namespace: event.Namespace, Name: event.Name},

@@ -74,9 +74,12 @@ func (t *task) sleepUntil(when time.Time) {
 }
 
 // fanout runs n calls as coroutines of their own under the same pass and
-// parks this one until all have ended.
+// parks this one until all have ended. In a world that has ended they fail.
 func (t *task) fanout(ctx context.Context, n int, call func(ctx context.Context, i int) error) []error {
 	errs := make([]error, n)
+	if t.dead {
+		return canceled(errs)
+	}
 	pending, waiting := n, false
 	for i := range n {
 		t.world.spawn(t, func(*task) {
@@ -89,6 +92,16 @@ func (t *task) fanout(ctx context.Context, n int, call func(ctx context.Context,
 	if waiting = pending > 0; waiting {
 		t.park()
 	}
+	if t.dead {
+		return canceled(errs)
+	}
+	return errs
+}
+
+func canceled(errs []error) []error {
+	for i := range errs {
+		errs[i] = context.Canceled
+	}
 	return errs
 }
 
@@ -98,7 +111,9 @@ func (w *World) stopTasks() {
 	w.ended = true
 	for t := range w.tasks {
 		t.dead = true
+		w.running = t
 		t.stop()
 	}
+	w.running = nil
 	clear(w.tasks)
 }

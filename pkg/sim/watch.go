@@ -62,6 +62,9 @@ type stretch struct {
 func (d *delays) watch(w *watch) time.Duration {
 	world := w.actor.world
 	delay := world.draw(WatchLatency, w.actor.rand)
+	if world.settling {
+		return delay
+	}
 	for _, s := range d.stretch {
 		if (s.actor == "" || s.actor == w.actor.name) && s.resource == w.resource {
 			delay = max(delay, s.until.Sub(world.loop.now))

@@ -89,7 +89,8 @@ func (w *World) Now() time.Time { return w.loop.now }
 func (w *World) Hand(name string) engine.Hand { return hand{w.newActor(name).direct()} }
 
 // Load puts objects into the world as they are: status, times and identities
-// stay. It must come before Settle and Run.
+// stay. Fields left open get their defaults, as a server gives them to what it
+// reads from its storage. It must come before Settle and Run.
 func (w *World) Load(objs ...Object) error {
 	for _, obj := range objs {
 		k := kindOf(obj)
@@ -103,6 +104,7 @@ func (w *World) Load(objs ...Object) error {
 		if created := obj.GetCreationTimestamp(); created.IsZero() {
 			obj.SetCreationTimestamp(w.now())
 		}
+		w.server.templates.fill(obj)
 		normalize(obj)
 		obj.SetResourceVersion(w.store.nextVersion())
 		w.store.put(k, obj, 0)

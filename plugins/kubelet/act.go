@@ -22,7 +22,7 @@ type Deed string
 
 // The deeds.
 const (
-	Crash    Deed = "crash"    // the containers exit once; they restart at once and become ready as after a start
+	Crash    Deed = "crash"    // the containers exit; they restart at once and become ready, or go on crashing, as after a start
 	Fail     Deed = "fail"     // the pod ends in phase Failed; its object stays, as after an eviction
 	Succeed  Deed = "succeed"  // the pod ends in phase Succeeded
 	NotReady Deed = "notready" // the readiness probe fails until Ready
@@ -41,6 +41,10 @@ func (k *Plugin) Act(namespace, name string, act Act) error {
 	running := state{phase: corev1.PodRunning, restarts: l.was.restarts}
 	switch act.Do {
 	case Crash:
+		if l.profile.Never == CrashLoop {
+			l.crash(1) // the first of many
+			break
+		}
 		running.restarts++
 		k.set(l, running)
 		if l.profile.Never == "" {

@@ -25,7 +25,13 @@ type cluster struct {
 	averse  []*group               // those with anti-affinity of their own
 	version uint64                 // counts changes, so that an answer can be reused until the next
 	arrived uint64                 // numbers nodes in the order in which they came
+	// needs remembers what the pods of a template ask for. They share their
+	// first container, which is never changed.
+	needs map[*corev1.Container]need
 }
+
+// need is what a pod asks for, and what it counts for in scores.
+type need struct{ asked, scored amounts }
 
 // node is one node with what is taken of it. Pods may name a node that has no
 // object: they are counted, but nothing is placed there.
@@ -75,7 +81,7 @@ type placed struct {
 }
 
 func newCluster() *cluster {
-	return &cluster{nodes: map[string]*node{}, pods: map[types.UID]*placed{}, groups: map[groupKey]*group{}, kin: map[types.UID][]*group{}, zones: map[string]int{}}
+	return &cluster{nodes: map[string]*node{}, pods: map[types.UID]*placed{}, groups: map[groupKey]*group{}, kin: map[types.UID][]*group{}, zones: map[string]int{}, needs: map[*corev1.Container]need{}}
 }
 
 func (c *cluster) node(name string) *node {
@@ -206,7 +212,7 @@ func (c *cluster) place(pod *corev1.Pod, name string, assumed bool) {
 	}
 	c.version++
 	p := &placed{node: c.node(name), group: c.groupOf(pod), ports: hostPorts(pod), live: live, assumed: assumed}
-	p.asked, p.scored = requests(pod)
+	p.asked, p.scored = c.requests(pod)
 	c.pods[pod.UID] = p
 	p.count(1)
 }

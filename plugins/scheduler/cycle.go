@@ -70,7 +70,7 @@ func (s *Plugin) cycle(e *entry) {
 // read prepares a pod for the rules.
 func (s *Plugin) read(pod *corev1.Pod, owner types.UID) *pending {
 	p := &pending{pod: pod, owner: owner, kin: s.cluster.kin[owner], ports: hostPorts(pod)}
-	p.asked, p.scored = requests(pod)
+	p.asked, p.scored = s.cluster.requests(pod)
 	p.others = p.asked.otherNames()
 	a := pod.Spec.Affinity
 	p.picky = len(pod.Spec.NodeSelector) > 0 || a != nil && a.NodeAffinity != nil

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
 
 // Back-off of pods that could not be placed (backend/queue/scheduling_queue.go).
@@ -38,6 +40,7 @@ type entry struct {
 	faulty   bool      // backs off because of an error, not because no node fits
 	wakes    occasion  // what may let it in
 	message  string    // why it was refused last
+	cause    trace.Seq // what brought it to be looked at: its creation, or what woke it
 	standing standing
 	index    int
 }
@@ -55,9 +58,9 @@ type queue struct {
 func newQueue() *queue { return &queue{byUID: map[types.UID]*entry{}} }
 
 // add takes in a new pod.
-func (q *queue) add(pod *corev1.Pod, now time.Time) {
+func (q *queue) add(pod *corev1.Pod, now time.Time, cause trace.Seq) {
 	q.seq++
-	e := &entry{pod: pod, since: now, seq: q.seq}
+	e := &entry{pod: pod, since: now, seq: q.seq, cause: cause}
 	if pod.Spec.Priority != nil {
 		e.priority = *pod.Spec.Priority
 	}
@@ -175,13 +178,13 @@ func (e *entry) fail(now time.Time, windows bool) {
 
 // wake moves the pods that wait for an occasion on: behind what is left of
 // their back-off or straight into line. It reports whether any moved.
-func (q *queue) wake(what occasion, now time.Time, windows bool) bool {
+func (q *queue) wake(what occasion, now time.Time, windows bool, cause trace.Seq) bool {
 	moved := false
 	q.stuck = slices.DeleteFunc(q.stuck, func(e *entry) bool {
 		if e.wakes&what == 0 {
 			return false
 		}
-		moved = true
+		moved, e.cause = true, cause
 		if e.until.Before(window(now, windows)) {
 			q.activate(e)
 		} else {

@@ -85,6 +85,23 @@ func requests(pod *corev1.Pod) (asked, scored amounts) {
 	return asked, scored
 }
 
+// requests is the function of that name, remembered by template. A pod with
+// resources in its status has been resized and is asked itself.
+func (c *cluster) requests(pod *corev1.Pod) (asked, scored amounts) {
+	if len(pod.Spec.Containers) == 0 || slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
+		return s.Resources != nil || len(s.AllocatedResources) > 0
+	}) {
+		return requests(pod)
+	}
+	key := &pod.Spec.Containers[0]
+	known, ok := c.needs[key]
+	if !ok {
+		known.asked, known.scored = requests(pod)
+		c.needs[key] = known
+	}
+	return known.asked, known.scored
+}
+
 // asks is what a pod requests, in the words of a manifest.
 func asks(pod *corev1.Pod) map[string]string {
 	out := map[string]string{}

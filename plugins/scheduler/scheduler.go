@@ -133,14 +133,14 @@ func (s *Plugin) waiting(pod *corev1.Pod) {
 	case queued:
 		e.pod = pod
 	default:
-		s.queue.add(pod, s.h.Now())
+		s.queue.add(pod, s.h.Now(), s.h.Cause())
 		s.pump()
 	}
 }
 
 // wake tries again the pods that wait for an occasion.
 func (s *Plugin) wake(what occasion) {
-	if s.queue.wake(what, s.h.Now(), s.early()) {
+	if s.queue.wake(what, s.h.Now(), s.early(), s.h.Cause()) {
 		s.pump()
 	}
 }
@@ -160,10 +160,21 @@ func (s *Plugin) pump() {
 	}
 	s.busy = true
 	s.h.After(s.h.Latency(sim.SchedulePod), func() {
-		s.cycle(e)
+		for ; e != nil; e = s.same() {
+			s.h.Under(e.cause, func() { s.cycle(e) })
+		}
 		s.busy = false
 		s.pump()
 	})
+}
+
+// same is the next pod when cycles take no time: all that wait at this moment
+// are looked at before anyone else moves.
+func (s *Plugin) same() *entry {
+	if !s.h.Instant() && !s.h.Settling() {
+		return nil
+	}
+	return s.queue.pop(s.h.Now(), s.early())
 }
 
 // setAlarm wakes the scheduler at the end of the next back-off.

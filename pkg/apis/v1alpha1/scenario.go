@@ -63,6 +63,8 @@ type ScenarioStep struct {
 	// Target is TYPE/NAME as kubectl takes it: deployment/web, rs/web-abc, pod/web-abc-x.
 	// For pods "TYPE/NAME" may end in *, meaning all that match, in order of creation.
 	Target string `json:"target,omitempty"`
+	// First is how many of those that a pattern matches; 0 means all.
+	First int `json:"first,omitempty"`
 	// Namespace of the target; empty means default.
 	Namespace string `json:"namespace,omitempty"`
 
@@ -83,7 +85,8 @@ type ScenarioStep struct {
 	Labels      map[string]*string `json:"labels,omitempty"`
 	Annotations map[string]*string `json:"annotations,omitempty"`
 
-	// Apply creates an object or replaces its spec, labels and annotations.
+	// Apply is kubectl apply (client-side) of a Deployment or ReplicaSet; other
+	// objects are created, or their spec, labels and annotations replaced.
 	Apply *runtime.RawExtension `json:"apply,omitempty"`
 	// Delete removes the target with this policy: Background, Foreground or Orphan.
 	Delete string `json:"delete,omitempty"`

@@ -32,7 +32,9 @@ func (p *pass) syncScale(ctx context.Context) error {
 		return err
 	}
 	if _, rollback := rollout.RollbackTo(p.d); p.d.Spec.Paused && !rollback {
-		if err := p.cleanup(ctx, sets.Old); err != nil {
+		// Newest first, as upstream's look for the latest leaves them: it matters
+		// where unreadable revisions keep them from being ordered.
+		if err := p.cleanup(ctx, rollout.ByNewest(sets.Old)); err != nil {
 			return err
 		}
 	}

@@ -100,3 +100,15 @@ func ReplicaSetStatusUpdate(new, old *appsv1.ReplicaSet) field.ErrorList {
 func Pod(p *corev1.Pod, v rollout.Version) field.ErrorList {
 	return printed(podCreate(p), v)
 }
+
+// PodUpdate checks the metadata of a Pod that is to replace another in the main
+// resource. A deletion cost that was already wrong may stay. What an update may
+// change in a pod's spec is not looked at. Source: ValidatePodUpdate.
+func PodUpdate(new, old *corev1.Pod) field.ErrorList {
+	keep := leniency{deletionCost: len(deletionCost(old.Annotations, metadata)) > 0}
+	checker := &podChecker{spec: &new.Spec, meta: &new.ObjectMeta, keep: keep}
+	return join(
+		ObjectMetaUpdate(&new.ObjectMeta, &old.ObjectMeta),
+		podAnnotations(new.Annotations, checker, metadata.Child("annotations")),
+	)
+}

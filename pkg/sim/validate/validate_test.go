@@ -73,6 +73,9 @@ func run(t *testing.T, d *datadriven.TestData) field.ErrorList {
 		defaults.Pod(p)
 		return validate.Pod(p, v)
 	case "update":
+		if of == "pod" {
+			return podUpdate(t, d.Input)
+		}
 		if of == "replicaset" {
 			return validate.ReplicaSetUpdate(replicaSet(t, d.Input), replicaSet(t, ""), v)
 		}
@@ -90,6 +93,18 @@ func run(t *testing.T, d *datadriven.TestData) field.ErrorList {
 	}
 	t.Fatalf("unknown command %s", d.Cmd)
 	return nil
+}
+
+// podUpdate replaces the pod before the separator by the one behind it.
+func podUpdate(t *testing.T, input string) field.ErrorList {
+	before, after, _ := strings.Cut(input, "---\n")
+	old, new := &corev1.Pod{}, &corev1.Pod{}
+	decode(t, pod, before, old)
+	decode(t, pod, after, new)
+	defaults.Pod(old)
+	defaults.Pod(new)
+	new.ResourceVersion = "7"
+	return validate.PodUpdate(new, old)
 }
 
 func lines(errs field.ErrorList) string {

@@ -1,0 +1,246 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/change"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/scenario"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
+	"github.com/rollout-sim/kubectl-rollout-sim/plugins/kubelet"
+)
+
+// Options are what a plan is made of.
+type Options struct {
+	genericiooptions.IOStreams
+
+	Input
+	World
+	Output
+
+	Change            change.Set
+	FailOn            []Condition
+	DetailedExitCode  bool
+	Targets           []Target
+	Selector          labels.Selector
+	Namespace         string // as given with -n, or default
+	ExplicitNamespace bool
+
+	raw rawFlags
+}
+
+// Input is what is read.
+type Input struct {
+	Files     []string // -f: the change, or what is to be created
+	Kustomize string   // -k: the same
+	From      []string // --from: what there is before the change, finished
+	State     []string // --state: dumps of a cluster
+	Recursive bool
+	Offline   bool
+}
+
+// World is what is assumed.
+type World struct {
+	Version    rollout.Version
+	Seed       uint64
+	Timing     sim.Timing
+	TimingName string
+	Now        time.Time // zero: the dump's newest time, or a fixed date
+	Limit      time.Duration
+	Nodes      Nodes
+	ReadyAfter *kubelet.Range // nil: by the pod's probes
+	ExitAfter  *kubelet.Range // nil: by the pod's preStop hooks
+	Never      kubelet.Never
+}
+
+// Output is how the result is shown.
+type Output struct {
+	Format      string
+	Detail      string
+	Color       string
+	MaxPodLines int
+	Width       int // columns; 0 is the terminal's
+}
+
+// rawFlags are flags whose values need reading.
+type rawFlags struct {
+	images                           []string
+	undo, patch, patchFile           string
+	patchType                        string
+	replicas                         int32
+	readyAfter, exitAfter, never     string
+	nodes, timing, version, now      string
+	failOn, selector                 string
+	replicasSet, patchSet, undoGiven bool
+}
+
+// Complete reads the flags' values.
+func (o *Options) Complete(f genericclioptions.RESTClientGetter, args []string) error {
+	var err error
+	if o.Targets, err = ParseTargets(args); err != nil {
+		return err
+	}
+	if o.raw.selector != "" {
+		if o.Selector, err = labels.Parse(o.raw.selector); err != nil {
+			return fmt.Errorf("-l %q: %w", o.raw.selector, err)
+		}
+	}
+	for _, read := range []func() error{o.completeChange, o.completeTimes, o.completeWorld} {
+		if err := read(); err != nil {
+			return err
+		}
+	}
+	// No cluster is read, so neither a missing kubeconfig nor the namespace of
+	// its context matters: equal input gives equal output on every machine.
+	o.Namespace = "default"
+	if ns, explicit, err := f.ToRawKubeConfigLoader().Namespace(); err == nil && explicit {
+		o.Namespace, o.ExplicitNamespace = ns, true
+	}
+	o.FailOn, err = ParseFailOn(o.raw.failOn)
+	return err
+}
+
+func (o *Options) completeChange() error {
+	for _, s := range o.raw.images {
+		image, err := change.ParseImage(s)
+		if err != nil {
+			return err
+		}
+		o.Change.Images = append(o.Change.Images, image)
+	}
+	if o.raw.replicasSet {
+		o.Change.Replicas = &o.raw.replicas
+	}
+	if o.raw.undoGiven {
+		revision, err := strconv.ParseInt(o.raw.undo, 10, 64)
+		if err != nil {
+			return fmt.Errorf("--undo=%s: a revision is a number", o.raw.undo)
+		}
+		o.Change.Undo = &revision
+	}
+	if err := o.completePatch(); err != nil {
+		return err
+	}
+	return o.Change.Validate()
+}
+
+func (o *Options) completePatch() error {
+	var err error
+	if o.Change.PatchType, err = change.ParsePatchType(o.raw.patchType); err != nil {
+		return err
+	}
+	switch {
+	case o.raw.patchSet && o.raw.patchFile != "":
+		return errors.New("cannot specify --patch and --patch-file together")
+	case o.raw.patchFile != "":
+		if o.Change.Patch, err = os.ReadFile(o.raw.patchFile); err != nil {
+			return fmt.Errorf("unable to read patch file: %w", err)
+		}
+	case o.raw.patchSet:
+		o.Change.Patch = []byte(o.raw.patch)
+	default:
+		return nil
+	}
+	if len(strings.TrimSpace(string(o.Change.Patch))) == 0 {
+		return errors.New("the patch is empty")
+	}
+	return nil
+}
+
+func (o *Options) completeTimes() error {
+	var err error
+	if o.ReadyAfter, err = optionalRange("--ready-after", o.raw.readyAfter); err != nil {
+		return err
+	}
+	if o.ExitAfter, err = optionalRange("--exit-after", o.raw.exitAfter); err != nil {
+		return err
+	}
+	if o.raw.never != "" {
+		if o.Never, err = scenario.ParseNever(o.raw.never); err != nil {
+			return fmt.Errorf("--never-ready %w", err)
+		}
+	}
+	if o.raw.now != "" {
+		if o.Now, err = time.Parse(time.RFC3339, o.raw.now); err != nil {
+			return fmt.Errorf("--now %q: expected a time such as 2026-01-31T12:00:00Z", o.raw.now)
+		}
+	}
+	if o.Limit <= 0 {
+		return fmt.Errorf("--limit %s: must be greater than 0", o.Limit)
+	}
+	return nil
+}
+
+// optionalRange is nil for a flag that was not given.
+func optionalRange(flag, s string) (*kubelet.Range, error) {
+	if s == "" {
+		return nil, nil
+	}
+	r, err := scenario.ParseRange(s)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", flag, err)
+	}
+	return &r, nil
+}
+
+func (o *Options) completeWorld() error {
+	var err error
+	if o.Nodes, err = ParseNodes(o.raw.nodes); err != nil {
+		return err
+	}
+	if o.Version, err = rollout.ParseVersion(o.raw.version); err != nil {
+		return fmt.Errorf("--kubernetes-version: %w", err)
+	}
+	switch o.TimingName = o.raw.timing; o.TimingName {
+	case "cluster":
+		o.Timing = sim.ClusterTiming()
+	case "instant":
+		o.Timing = sim.InstantTiming()
+	default:
+		return fmt.Errorf("--timing must be one of [cluster instant], not %q", o.raw.timing)
+	}
+	return nil
+}
+
+// Validate refuses flags that exclude each other and inputs that say nothing.
+func (o *Options) Validate() error {
+	hasFile, hasBefore := len(o.Files) > 0 || o.Kustomize != "", len(o.From) > 0 || len(o.State) > 0
+	switch {
+	case !hasFile && !hasBefore:
+		return errors.New("no manifest: pass -f FILE, or --state DUMP with TYPE/NAME")
+	case len(o.Files) > 0 && o.Kustomize != "":
+		return errors.New("only one of -f or -k can be specified")
+	case len(o.From) > 0 && len(o.State) > 0:
+		return errors.New("only one of --from or --state can be specified: both say what there is before the change")
+	case hasFile && hasBefore && !o.Change.Empty():
+		return errors.New("the change is either -f/-k or change flags such as --image, not both")
+	case len(o.From) > 0 && !hasFile && o.Change.Empty():
+		return errors.New("--from says what there is: say with -f, or with flags such as --image, what changes")
+	case o.Offline && len(o.State) > 0:
+		return errors.New("only one of --offline or --state can be specified")
+	case len(o.Targets) > 0 && o.Selector != nil:
+		return errors.New("a selector (-l) cannot be used together with TYPE/NAME")
+	}
+	if stdins := count(o.Files, "-") + count(o.From, "-") + count(o.State, "-"); stdins > 1 {
+		return errors.New("standard input can be read only once: - is given several times")
+	}
+	return nil
+}
+
+func count(list []string, s string) (n int) {
+	for _, have := range list {
+		if have == s {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,183 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/change"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/exit"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/manifest"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/scenario"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+)
+
+// run is one simulation.
+type run struct {
+	*Options
+	scene    *scene
+	world    *scenario.World
+	pods     *behaviour
+	warnings []string
+}
+
+// simulate plays the scene in virtual time; what happens goes to log.
+func simulate(ctx context.Context, o *Options, s *scene, log *trace.Log) (*run, error) {
+	pods := &behaviour{options: o, healthy: map[string]bool{}}
+	world, err := scenario.NewWorld(scenario.Parts{
+		Version: o.Version,
+		Seed:    o.Seed,
+		Timing:  o.Timing,
+		Start:   s.start,
+		Log:     log,
+		Pods:    pods.profile,
+		Story:   s.story,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the scenario is wrong: %w", err)
+	}
+	r := &run{Options: o, scene: s, pods: pods, world: world}
+	if err := r.prepare(ctx); err != nil {
+		return nil, err
+	}
+	goal := engine.Goal{Workloads: s.workloads, Limit: o.Limit}
+	if !o.Change.Empty() || len(s.applied) > 0 {
+		goal.Begin = r.begin
+	}
+	_, err = r.world.Run(ctx, goal)
+	return r, err
+}
+
+// prepare fills the world with what is there before the change.
+func (r *run) prepare(ctx context.Context) error {
+	if err := r.world.Load(stored(r.scene.loaded)...); err != nil {
+		return err
+	}
+	if len(r.scene.settled) > 0 {
+		if err := r.world.Settle(ctx, stored(r.scene.settled)...); err != nil {
+			return located(err, r.scene.settled)
+		}
+	}
+	for _, rs := range r.world.Stored().List(sim.ReplicaSets, "") {
+		r.pods.healthy[rs.GetNamespace()+"/"+rs.GetName()] = true
+	}
+	if r.Change.Empty() && len(r.scene.applied) == 0 {
+		for _, target := range r.scene.workloads {
+			r.fail(target)
+		}
+	}
+	r.pods.started = true
+	return nil
+}
+
+// fail makes the new pods of a workload the ones --never-ready is about.
+func (r *run) fail(target trace.Ref) {
+	resource, _ := sim.Resource(target.Kind)
+	if obj, ok := r.world.Stored().Get(resource, target.Namespace, target.Name); ok {
+		r.pods.failing(obj, r.owned(obj))
+	}
+}
+
+func stored(items []manifest.Item) []sim.Object {
+	out := make([]sim.Object, len(items))
+	for i, item := range items {
+		out[i] = item.Object
+	}
+	return out
+}
+
+// begin makes the change.
+func (r *run) begin(ctx context.Context, hand engine.Hand) error {
+	if r.Change.Empty() {
+		return r.beginManifest(ctx, hand)
+	}
+	for _, target := range r.scene.targets {
+		obj, err := hand.Get(ctx, target)
+		if err != nil {
+			return err
+		}
+		live := obj.(manifest.Object)
+		result, err := r.Change.Apply(change.Input{Object: live, Owned: r.owned(live), Now: r.scene.start})
+		if err != nil {
+			return err
+		}
+		r.warnings = append(r.warnings, result.Warnings...)
+		if err := r.write(ctx, hand, result.Object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beginManifest is kubectl apply -f: what is there is merged with, what is not is created.
+func (r *run) beginManifest(ctx context.Context, hand engine.Hand) error {
+	for _, item := range r.scene.applied {
+		obj, err := hand.Get(ctx, ref(item.Object))
+		switch {
+		case apierrors.IsNotFound(err):
+			err = r.write(ctx, hand, item.Object)
+		case err == nil && isWorkload(item.Object):
+			var merged manifest.Object
+			if merged, err = change.Apply(obj.(manifest.Object), item.Object, r.before(item.Object)); err == nil {
+				err = r.write(ctx, hand, merged)
+			}
+		case err == nil:
+			err = r.write(ctx, hand, item.Object)
+		}
+		if err != nil {
+			return &exit.At{Source: item.Source, Err: err}
+		}
+	}
+	return nil
+}
+
+func (r *run) write(ctx context.Context, hand engine.Hand, obj manifest.Object) error {
+	r.pods.failing(obj, r.owned(obj))
+	_, err := hand.Apply(ctx, obj)
+	return err
+}
+
+// before is the manifest of --from that an object was made with.
+func (r *run) before(obj manifest.Object) manifest.Object {
+	for _, item := range r.scene.settled {
+		if ref(item.Object) == ref(obj) {
+			return item.Object
+		}
+	}
+	return nil
+}
+
+// owned are the ReplicaSets of a Deployment as stored.
+func (r *run) owned(obj manifest.Object) []*appsv1.ReplicaSet {
+	var out []*appsv1.ReplicaSet
+	live, ok := r.world.Stored().Get(sim.Deployments, obj.GetNamespace(), obj.GetName())
+	if !ok {
+		return nil
+	}
+	for _, candidate := range r.world.Stored().List(sim.ReplicaSets, obj.GetNamespace()) {
+		if rs, ok := candidate.(*appsv1.ReplicaSet); ok && metav1.IsControlledBy(rs, live) {
+			out = append(out, rs)
+		}
+	}
+	return out
+}
+
+// located adds the file to an error about one of the items.
+func located(err error, items []manifest.Item) error {
+	var status *apierrors.StatusError
+	if !errors.As(err, &status) || status.ErrStatus.Details == nil {
+		return fmt.Errorf("preparing the world: %w", err)
+	}
+	for _, item := range items {
+		if item.Object.GetName() == status.ErrStatus.Details.Name && item.Object.GetObjectKind().GroupVersionKind().Kind == status.ErrStatus.Details.Kind {
+			return &exit.At{Source: item.Source, Err: err}
+		}
+	}
+	return err
+}
