@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"kubectl-rollout_sim": main})
+}
+
+// TestScript runs the real main on the scripts of testdata/script.
+func TestScript(t *testing.T) {
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("EXAMPLES", examples)
+			env.Setenv("KUBECONFIG", filepath.Join(env.WorkDir, "no-such-kubeconfig"))
+			env.Setenv("NO_COLOR", "1")
+			return writeBadFiles(env.WorkDir)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "oneerror": oneError,
+		},
+	})
+}
+
+// writeBadFiles makes the inputs that a script cannot hold.
+func writeBadFiles(dir string) error {
+	garbage := make([]byte, 2<<20)
+	state := uint32(1)
+	for i := range garbage {
+		state = state*1664525 + 1013904223
+		garbage[i] = byte(state >> 24)
+	}
+	for name, data := range map[string][]byte{
+		"garbage.yaml": garbage,
+		"text.yaml":    bytes.Repeat([]byte("no yaml of an object; "), 100_000),
+		"nul.yaml":     []byte("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: a\x00b\n"),
+		"escape.yaml":  []byte("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: \"a\\e[31mb\\nerror: forged\"\n"),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exits runs the program and checks its exit code: exits CODE ARGS….
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: exits CODE [ARGS…]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec("kubectl-rollout_sim", args[1:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d\n%s", got, want, ts.ReadFile("stderr"))
+	}
+}
+
+// oneError checks that the last program printed nothing but one error, which
+// holds a text: oneerror TEXT.
+func oneError(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: oneerror TEXT")
+	}
+	stderr := ts.ReadFile("stderr")
+	if out := ts.ReadFile("stdout"); out != "" {
+		ts.Fatalf("stdout is not empty: %.200s", out)
+	}
+	if !strings.HasPrefix(stderr, "error: ") || strings.Count(stderr, "\nerror: ") > 0 {
+		ts.Fatalf("not exactly one error: %.500q", stderr)
+	}
+	if !strings.Contains(stderr, args[0]) {
+		ts.Fatalf("%q is not in the error: %.500q", args[0], stderr)
+	}
+	for _, r := range stderr {
+		if r != '\n' && !strconv.IsPrint(r) {
+			ts.Fatalf("the error has a control character: %.500q", stderr)
+		}
+	}
+	if len(stderr) > 1500 {
+		ts.Fatalf("the error has %d bytes", len(stderr))
+	}
+}
