@@ -30,14 +30,20 @@ func (l *loop) Since(t time.Time) time.Duration { return l.now.Sub(t) }
 
 // at runs fn at a time; one in the past means now.
 func (l *loop) at(when time.Time, fn func()) *item {
-	it := &item{when: when, fn: fn}
+	it := &item{when: when, seq: l.ticket(), fn: fn}
 	l.push(it)
 	return it
 }
 
+// ticket is a place in line among the items of one time.
+func (l *loop) ticket() uint64 {
+	l.seq++
+	return l.seq
+}
+
 // idleAt is at for a timer that does not keep the world going.
 func (l *loop) idleAt(when time.Time, fn func()) *item {
-	it := &item{when: when, fn: fn, idle: true}
+	it := &item{when: when, seq: l.ticket(), fn: fn, idle: true}
 	l.push(it)
 	return it
 }
@@ -46,8 +52,6 @@ func (l *loop) push(it *item) {
 	if it.when.Before(l.now) {
 		it.when = l.now
 	}
-	l.seq++
-	it.seq = l.seq
 	it.index = len(l.heap)
 	l.heap = append(l.heap, it)
 	l.up(it.index)

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
@@ -38,8 +39,23 @@ const (
 
 // said is an event on its way to the API.
 type said struct {
-	event corev1.Event
-	cause trace.Seq
+	object                     trace.Ref
+	uid                        types.UID
+	eventType, reason, message string
+	at                         metav1.Time
+	cause                      trace.Seq
+}
+
+// event is the object that is written.
+func (s *said) event(component string) *corev1.Event {
+	o := s.object
+	return &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name},
+		InvolvedObject: corev1.ObjectReference{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, UID: s.uid},
+		Source:         corev1.EventSource{Component: component},
+		Type:           s.eventType, Reason: s.reason, Message: s.message,
+		FirstTimestamp: s.at, LastTimestamp: s.at, Count: 1,
+	}
 }
 
 var _ engine.Recorder = &recorder{}
@@ -62,14 +78,7 @@ func (r *recorder) Event(object runtime.Object, eventType, reason, message strin
 	}
 	ref := RefOf(obj)
 	seq := r.actor.Emit(ref, trace.Recorded{EventType: eventType, Reason: reason, Message: message})
-	now := r.actor.world.now()
-	r.pending = append(r.pending, said{cause: seq, event: corev1.Event{
-		ObjectMeta:     metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name},
-		InvolvedObject: corev1.ObjectReference{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name, UID: obj.GetUID()},
-		Source:         corev1.EventSource{Component: r.component},
-		Type:           eventType, Reason: reason, Message: message,
-		FirstTimestamp: now, LastTimestamp: now, Count: 1,
-	}})
+	r.pending = append(r.pending, said{ref, obj.GetUID(), eventType, reason, message, r.actor.world.now(), seq})
 	if !r.writing {
 		r.writing = true
 		w := r.actor.world
@@ -82,7 +91,7 @@ func (r *recorder) drain(t *task) {
 	for len(r.pending) > 0 && !t.dead {
 		next := r.pending[0]
 		r.pending = r.pending[1:]
-		event, key := r.similar.EventAggregate(&next.event)
+		event, key := r.similar.EventAggregate(next.event(r.component))
 		again := r.observed[key]
 		r.observed[key] = true
 		if !r.spam.Filter(event) {

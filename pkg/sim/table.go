@@ -57,7 +57,7 @@ type owned struct {
 // table holds the objects of one resource: the store's truth, or what an
 // actor's watch has delivered. Lists keep the order of arrival.
 type table struct {
-	objects map[types.NamespacedName]*entry
+	objects map[string]map[string]*entry // by namespace and name
 	all     list
 	spaces  map[string]*list
 	owners  map[owned]*list
@@ -67,15 +67,11 @@ type table struct {
 
 func newTable() *table {
 	return &table{
-		objects: map[types.NamespacedName]*entry{},
+		objects: map[string]map[string]*entry{},
 		spaces:  map[string]*list{},
 		owners:  map[owned]*list{},
 		byUID:   map[types.UID]*list{},
 	}
-}
-
-func nameOf(o Object) types.NamespacedName {
-	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 // ownerOf is the key of an object's controller; orphans share one key a namespace.
@@ -87,8 +83,14 @@ func ownerOf(o Object) owned {
 	return key
 }
 
+// sameOwners says that two versions of an object share their list of owners.
+func sameOwners(a, b Object) bool {
+	x, y := a.GetOwnerReferences(), b.GetOwnerReferences()
+	return len(x) == len(y) && (len(x) == 0 || &x[0] == &y[0])
+}
+
 func (t *table) get(namespace, name string) (Object, bool) {
-	e, ok := t.objects[types.NamespacedName{Namespace: namespace, Name: name}]
+	e, ok := t.objects[namespace][name]
 	if !ok {
 		return nil, false
 	}
@@ -97,32 +99,39 @@ func (t *table) get(namespace, name string) (Object, bool) {
 
 // set stores an object and returns what it replaces.
 func (t *table) set(o Object) (old Object) {
-	key := nameOf(o)
-	if e, ok := t.objects[key]; ok {
+	namespace, name := o.GetNamespace(), o.GetName()
+	names := t.objects[namespace]
+	if e, ok := names[name]; ok {
 		old = e.obj
 		e.obj = o
-		if was, is := ownerOf(old), ownerOf(o); was != is {
-			e.lists[2].remove(e)
-			t.ownerList(is).add(e)
+		if !sameOwners(old, o) {
+			if was, is := ownerOf(old), ownerOf(o); was != is {
+				e.lists[2].remove(e)
+				t.ownerList(is).add(e)
+			}
 		}
 		return old
 	}
 	e := &entry{obj: o}
-	t.objects[key] = e
+	if names == nil {
+		names = map[string]*entry{}
+		t.objects[namespace] = names
+	}
+	names[name] = e
 	t.all.add(e)
-	t.spaceList(key.Namespace).add(e)
+	t.spaceList(namespace).add(e)
 	t.ownerList(ownerOf(o)).add(e)
 	return nil
 }
 
 // drop removes an object and returns it.
 func (t *table) drop(o Object) (old Object) {
-	key := nameOf(o)
-	e, ok := t.objects[key]
+	names := t.objects[o.GetNamespace()]
+	e, ok := names[o.GetName()]
 	if !ok {
 		return nil
 	}
-	delete(t.objects, key)
+	delete(names, o.GetName())
 	for _, l := range e.lists {
 		l.remove(e)
 	}

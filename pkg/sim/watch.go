@@ -13,8 +13,22 @@ type watch struct {
 	actor    *actor
 	resource string
 	table    *table // what has been delivered
-	last     time.Time
 	handle   func(c engine.Change, cause trace.Seq)
+
+	// The changes on their way, oldest first from head on. Only the oldest
+	// has an item in the loop; each keeps the place in line it was sent at.
+	pending []sent
+	head    int
+	next    item
+	last    time.Time
+}
+
+// sent is a change on its way.
+type sent struct {
+	change engine.Change
+	cause  trace.Seq
+	when   time.Time
+	seq    uint64
 }
 
 // send puts a change on its way.
@@ -25,7 +39,34 @@ func (w *watch) send(c engine.Change, cause trace.Seq) {
 		when = w.last
 	}
 	w.last = when
-	world.loop.at(when, func() { w.deliver(c, cause) })
+	w.pending = append(w.pending, sent{c, cause, when, world.loop.ticket()})
+	if len(w.pending)-w.head == 1 {
+		w.await()
+	}
+}
+
+// await puts the oldest pending change into the loop.
+func (w *watch) await() {
+	s := &w.pending[w.head]
+	w.next.when, w.next.seq, w.next.fn = s.when, s.seq, w.arrive
+	w.actor.world.loop.push(&w.next)
+}
+
+// arrive delivers the oldest pending change.
+func (w *watch) arrive() {
+	s := w.pending[w.head]
+	w.pending[w.head] = sent{}
+	if w.head++; w.head == len(w.pending) {
+		w.pending, w.head = w.pending[:0], 0
+	} else {
+		if w.head > 1024 && w.head > len(w.pending)/2 {
+			kept := copy(w.pending, w.pending[w.head:])
+			clear(w.pending[kept:])
+			w.pending, w.head = w.pending[:kept], 0
+		}
+		w.await()
+	}
+	w.deliver(s.change, s.cause)
 }
 
 // deliver brings a change into the cache and then tells the handler, which
@@ -44,31 +85,4 @@ func (w *watch) deliver(c engine.Change, cause trace.Seq) {
 		c.Old = old
 	}
 	w.handle(c, cause)
-}
-
-// delays decides how long watch events take; faults stretch them.
-type delays struct {
-	world *World
-	// Stretch adds to the delay of a watch, set through World.DelayWatch.
-	stretch []stretch
-}
-
-// stretch makes the watches of one resource late until a time.
-type stretch struct {
-	actor, resource string
-	until           time.Time
-}
-
-func (d *delays) watch(w *watch) time.Duration {
-	world := w.actor.world
-	delay := world.draw(WatchLatency, w.actor.rand)
-	if world.settling {
-		return delay
-	}
-	for _, s := range d.stretch {
-		if (s.actor == "" || s.actor == w.actor.name) && s.resource == w.resource {
-			delay = max(delay, s.until.Sub(world.loop.now))
-		}
-	}
-	return delay
 }

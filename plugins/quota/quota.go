@@ -35,10 +35,16 @@ func New() *Plugin { return &Plugin{books: map[string]*book{}} }
 // Name is the actor in the trace.
 func (p *Plugin) Name() string { return "quota" }
 
-// Start watches pods, whose end frees what they used.
+// Start watches pods, whose end frees what they used, once there is a quota.
 func (p *Plugin) Start(h *sim.Hands) {
 	p.h = h
-	h.Watch(sim.Pods, p.observe)
+	watching := false
+	h.Watch(sim.ResourceQuotas, func(engine.Change) {
+		if !watching {
+			watching = true
+			h.Watch(sim.Pods, p.observe)
+		}
+	})
 }
 
 // Mutate changes nothing.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -25,17 +24,18 @@ const (
 
 var errNoLabels = errors.New("unable to create pods, no labels")
 
-// podFromTemplate makes the pod a ReplicaSet asks for. The maps are its own;
-// what the spec points at is shared with the template. (controller.GetPodFromTemplate)
+// podFromTemplate makes the pod a ReplicaSet asks for. All it points at is
+// shared with the template, which like every stored object is never changed.
+// (controller.GetPodFromTemplate)
 func podFromTemplate(rs *appsv1.ReplicaSet) *corev1.Pod {
 	template := &rs.Spec.Template
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       rs.Namespace,
 			GenerateName:    namePrefix(rs.Name),
-			Labels:          maps.Clone(template.Labels),
-			Annotations:     maps.Clone(template.Annotations),
-			Finalizers:      append([]string(nil), template.Finalizers...),
+			Labels:          template.Labels,
+			Annotations:     template.Annotations,
+			Finalizers:      template.Finalizers,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(rs, kind)},
 		},
 		Spec: template.Spec,

@@ -1,6 +1,9 @@
 package replicaset
 
 import (
+	"reflect"
+	"unsafe"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -15,19 +18,27 @@ func parseSelector(s *metav1.LabelSelector) (labels.Selector, error) {
 	if err != nil || s == nil || len(s.MatchLabels) == 0 || len(s.MatchExpressions) > 0 {
 		return selector, err
 	}
-	return mapSelector{Selector: selector, want: s.MatchLabels}, nil
+	return &mapSelector{Selector: selector, want: s.MatchLabels}, nil
 }
 
-// mapSelector answers Matches by the map its Selector was made from.
+// mapSelector answers Matches by the map its Selector was made from. It
+// remembers its last answer, since pods of one template may share their labels.
 type mapSelector struct {
 	labels.Selector
 	want map[string]string
+
+	asked  unsafe.Pointer // the map of the last question
+	answer bool
 }
 
 // Matches says the same as the Selector, with one look-up a label.
-func (m mapSelector) Matches(l labels.Labels) bool {
-	if set, ok := l.(labels.Set); ok {
-		return rollout.HasLabels(set, m.want)
+func (m *mapSelector) Matches(l labels.Labels) bool {
+	set, ok := l.(labels.Set)
+	if !ok {
+		return m.Selector.Matches(l)
 	}
-	return m.Selector.Matches(l)
+	if p := reflect.ValueOf(set).UnsafePointer(); p == nil || p != m.asked {
+		m.asked, m.answer = p, rollout.HasLabels(set, m.want)
+	}
+	return m.answer
 }
