@@ -74,12 +74,12 @@ func (p *pass) reviseSets(ctx context.Context, create bool) (rollout.Sets, error
 // reviseNew writes either the ReplicaSet or the Deployment, the latter in a
 // later pass if both need it.
 func (p *pass) reviseNew(ctx context.Context, existing *appsv1.ReplicaSet, revision int64) (*appsv1.ReplicaSet, error) {
-	rs := existing.DeepCopy()
+	rs := *existing // shared below its fields, which are replaced
 	var changed bool
-	rs.Annotations, changed = rollout.NewReplicaSetAnnotations(p.d, rs, revision, true)
+	rs.Annotations, changed = rollout.NewReplicaSetAnnotations(p.d, &rs, revision, true)
 	if changed || rs.Spec.MinReadySeconds != p.d.Spec.MinReadySeconds {
 		rs.Spec.MinReadySeconds = p.d.Spec.MinReadySeconds
-		return p.env.API.UpdateReplicaSet(ctx, rs)
+		return p.env.API.UpdateReplicaSet(ctx, &rs)
 	}
 	write := p.setRevision(rs.Annotations[rollout.RevisionAnnotation])
 	if rollout.HasProgressDeadline(p.d) && rollout.Condition(p.d.Status.Conditions, appsv1.DeploymentProgressing) == nil {
@@ -91,7 +91,7 @@ func (p *pass) reviseNew(ctx context.Context, existing *appsv1.ReplicaSet, revis
 			return nil, err
 		}
 	}
-	return rs, nil
+	return &rs, nil
 }
 
 // setRevision puts the revision annotation on d and says whether it differed.
@@ -166,12 +166,12 @@ func (p *pass) take(ctx context.Context, step rollout.Step) (*appsv1.ReplicaSet,
 		return step.ReplicaSet, nil
 	}
 	p.decide(step.ReplicaSet, step.Budget)
-	rs := step.ReplicaSet.DeepCopy()
+	rs := *step.ReplicaSet // its pods' template stays shared: only fields are replaced
 	rs.Spec.Replicas = &step.To
 	if outdated {
 		rs.Annotations = annotations
 	}
-	updated, err := p.env.API.UpdateReplicaSet(ctx, rs)
+	updated, err := p.env.API.UpdateReplicaSet(ctx, &rs)
 	if err != nil {
 		return nil, err
 	}

@@ -55,8 +55,9 @@ func wantedPods(rs *appsv1.ReplicaSet) int { return int(ptr.Deref(rs.Spec.Replic
 // observed, so they are no longer expected.
 func (c *Controller) createPods(ctx context.Context, env *engine.Env, rs *appsv1.ReplicaSet, n int) error {
 	c.expectations.expectCreations(keyOf(rs), n, env.Clock.Now())
+	wanted := podFromTemplate(rs)
 	made, err := slowStart(ctx, env.Fanout, n, func(ctx context.Context) error {
-		return c.createPod(ctx, env, rs)
+		return c.createPod(ctx, env, rs, wanted)
 	})
 	c.expectations.creationsSeen(keyOf(rs), n-made)
 	return err

@@ -54,11 +54,11 @@ func namePrefix(owner string) string {
 // createPod makes one pod and says so in an Event. A namespace that is being
 // deleted counts as success and is not spoken of, since nothing can be made
 // there any more. (controller.RealPodControl.CreatePods, manageReplicas)
-func (c *Controller) createPod(ctx context.Context, env *engine.Env, rs *appsv1.ReplicaSet) error {
+func (c *Controller) createPod(ctx context.Context, env *engine.Env, rs *appsv1.ReplicaSet, wanted *corev1.Pod) error {
 	if len(rs.Spec.Template.Labels) == 0 {
 		return errNoLabels
 	}
-	pod, err := env.API.CreatePod(ctx, podFromTemplate(rs))
+	pod, err := env.API.CreatePod(ctx, wanted)
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return nil
