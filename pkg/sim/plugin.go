@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
@@ -138,6 +139,11 @@ func (h *Hands) Update(obj Object) (Object, error) { return h.actor.direct().upd
 // UpdateStatus replaces an object's status.
 func (h *Hands) UpdateStatus(obj Object) (Object, error) {
 	return h.actor.direct().update(obj, "status")
+}
+
+// Patch applies a strategic merge patch to an object.
+func (h *Hands) Patch(resource, namespace, name string, patchType types.PatchType, data []byte) (Object, error) {
+	return h.actor.direct().patch(resource, namespace, name, patchType, data)
 }
 
 // Delete asks for an object's deletion.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -57,7 +58,18 @@ func (w *World) Run(ctx context.Context, g engine.Goal) (engine.Outcome, error) 
 	for _, ref := range g.Workloads {
 		w.emit(trace.Event{Actor: trace.ActorWorld, Object: ref, Detail: trace.Ended{Why: why}})
 	}
-	return engine.Outcome{Why: why, Duration: w.loop.now.Sub(w.cfg.Start)}, nil
+	return engine.Outcome{Why: why, Duration: w.loop.now.Sub(w.cfg.Start)}, w.check()
+}
+
+// check holds the run against what is true of every rollout.
+func (w *World) check() error {
+	if w.cfg.Log.Depth < trace.Pods || len(w.delays.stretch) > 0 {
+		return nil // not enough to go by, or caches that were made to lie
+	}
+	if err := Check(w.cfg.Log.Events()); err != nil {
+		return fmt.Errorf("the simulation broke its own rules, please report this: %w", err)
+	}
+	return nil
 }
 
 // follow runs the loop until there is a word for the end.

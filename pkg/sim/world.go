@@ -88,6 +88,21 @@ func (w *World) Now() time.Time { return w.loop.now }
 // Hand is the API as a person of that name uses it.
 func (w *World) Hand(name string) engine.Hand { return hand{w.newActor(name).direct()} }
 
+// Hands is what the world lends a plugin, for an actor that acts from outside
+// between two calls of Advance.
+func (w *World) Hands(name string) *Hands { return &Hands{actor: w.newActor(name)} }
+
+// Advance lets the world go on for some time, without a goal.
+func (w *World) Advance(ctx context.Context, d time.Duration) error {
+	w.start()
+	until := w.loop.now.Add(d)
+	if err := w.advance(ctx, until); err != nil {
+		return err
+	}
+	w.loop.now = until
+	return nil
+}
+
 // Load puts objects into the world as they are: status, times and identities
 // stay. Fields left open get their defaults, as a server gives them to what it
 // reads from its storage. It must come before Settle and Run.
