@@ -7,7 +7,7 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
 )
 
-// Rate limits of the controllers' work queues (spec §1.3).
+// Rate limits of the controllers' work queues (client-go util/workqueue DefaultTypedControllerRateLimiter).
 const (
 	retryBase   = 5 * time.Millisecond
 	retryMax    = 1000 * time.Second

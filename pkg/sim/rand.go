@@ -19,7 +19,7 @@ func stream(seed uint64, name string) *rand.Rand {
 // nameAlphabet is what generated names end in: no vowels, nothing that looks alike.
 const nameAlphabet = "bcdfghjklmnpqrstvwxz2456789"
 
-// Lengths of generated names, in bytes (spec §3.7).
+// Lengths of generated names, in bytes (apiserver storage/names).
 const (
 	suffixLength  = 5
 	maxNameBase   = 63 - suffixLength

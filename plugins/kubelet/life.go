@@ -11,7 +11,7 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
 )
 
-// Back-off of crashing containers and of image pulls (spec 4.2, 4.3).
+// Back-off of crashing containers and of image pulls (kubelet).
 const (
 	backOffBase = 10 * time.Second
 	backOffCap  = 300 * time.Second

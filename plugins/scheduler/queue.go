@@ -45,7 +45,7 @@ type entry struct {
 	index    int
 }
 
-// queue is the pods without a node (spec 4.6): the active ones by priority and
+// queue is the pods without a node: the active ones by priority and
 // then age, those that back off, and those that nothing can be done for yet.
 type queue struct {
 	byUID   map[types.UID]*entry

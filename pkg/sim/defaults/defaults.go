@@ -3,7 +3,7 @@
 // are off by default. Its functions change the object given to them: they stand
 // for the decoding step, before anything is shared.
 //
-// The facts are those of spec §3.9: pkg/apis/apps/v1/defaults.go,
+// The facts are those of pkg/apis/apps/v1/defaults.go,
 // pkg/apis/core/v1/defaults.go and the generated lists of what reaches into pod
 // templates. Calling any of them twice is the same as calling it once.
 package defaults

@@ -34,7 +34,7 @@ func objectMeta(meta *metav1.ObjectMeta) field.ErrorList {
 
 // ObjectMetaUpdate checks what of an object's metadata an update may not
 // change, and the rest as at creation. Before it, the API server overwrites
-// some of it with the old object's: see spec §3.6. Source: ValidateObjectMetaUpdate.
+// some of it with the old object's. Source: ValidateObjectMetaUpdate.
 func ObjectMetaUpdate(new, old *metav1.ObjectMeta) field.ErrorList {
 	var errs field.ErrorList
 	if old.DeletionTimestamp != nil {

@@ -1,7 +1,13 @@
 package validate
 
 import (
+	"maps"
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -27,6 +33,30 @@ func deploymentStatus(new, old *appsv1.DeploymentStatus) field.ErrorList {
 		when(old.CollisionCount != nil && (new.CollisionCount == nil || *new.CollisionCount < *old.CollisionCount),
 			field.Invalid(collisions, valueOrZero(new.CollisionCount), "cannot be decremented")),
 	)
+}
+
+// PodStatusUpdate checks the metadata of a pod whose status is written and what
+// of the status the server itself cares for. What kubelets say of containers is
+// not looked at. Source: ValidatePodStatusUpdate.
+func PodStatusUpdate(new, old *corev1.Pod) field.ErrorList {
+	var errs field.ErrorList
+	if !sameMeta(&new.ObjectMeta, &old.ObjectMeta) {
+		errs = ObjectMetaUpdate(&new.ObjectMeta, &old.ObjectMeta)
+	}
+	return join(errs,
+		when(new.Status.ObservedGeneration < 0,
+			field.Invalid(statusPath.Child("observedGeneration"), new.Status.ObservedGeneration, "must be a non-negative integer")),
+		apivalidation.ValidateImmutableField(new.Status.QOSClass, old.Status.QOSClass, statusPath.Child("qosClass")),
+	)
+}
+
+// sameMeta spares the long checks for the metadata that most status writes
+// carry along: what the client could have changed is as it was.
+func sameMeta(a, b *metav1.ObjectMeta) bool {
+	return a.UID == b.UID && a.DeletionTimestamp.Equal(b.DeletionTimestamp) &&
+		(a.DeletionGracePeriodSeconds == b.DeletionGracePeriodSeconds) &&
+		maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations) &&
+		slices.Equal(a.Finalizers, b.Finalizers) && len(a.ManagedFields) == 0
 }
 
 // replicaSetStatus checks the counts of a status. Source: ValidateReplicaSetStatus.

@@ -4,7 +4,7 @@
 // validates what it has decoded and filled in.
 //
 // The rules are those of pkg/apis/apps/validation and pkg/apis/core/validation
-// with the feature gates a 1.37 cluster has by default (spec §3.10); which of
+// with the feature gates a 1.37 cluster has by default; which of
 // them are covered is listed in docs/validation.md. Errors come in the API
 // server's order; where that one is the random order of a map, in the order of
 // the keys.
@@ -99,16 +99,4 @@ func ReplicaSetStatusUpdate(new, old *appsv1.ReplicaSet) field.ErrorList {
 // Pod checks a Pod that is to be created. Source: ValidatePodCreate.
 func Pod(p *corev1.Pod, v rollout.Version) field.ErrorList {
 	return printed(podCreate(p), v)
-}
-
-// PodUpdate checks the metadata of a Pod that is to replace another in the main
-// resource. A deletion cost that was already wrong may stay. What an update may
-// change in a pod's spec is not looked at. Source: ValidatePodUpdate.
-func PodUpdate(new, old *corev1.Pod) field.ErrorList {
-	keep := leniency{deletionCost: len(deletionCost(old.Annotations, metadata)) > 0}
-	checker := &podChecker{spec: &new.Spec, meta: &new.ObjectMeta, keep: keep}
-	return join(
-		ObjectMetaUpdate(&new.ObjectMeta, &old.ObjectMeta),
-		podAnnotations(new.Annotations, checker, metadata.Child("annotations")),
-	)
 }
