@@ -2,7 +2,7 @@
 GO      ?= go
 BIN     := bin/kubectl-rollout_sim
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+LDFLAGS := -s -w -X github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/version.Version=$(VERSION)
 
 .DEFAULT_GOAL := help
 
@@ -19,7 +19,7 @@ example: build ## Plan the example rollout of the README
 	$(BIN) plan --from examples/web.yaml -f examples/web-next.yaml
 
 .PHONY: install
-install: build ## Install the plugin where kubectl finds it (GOBIN or GOPATH/bin)
+install: ## Install the plugin where kubectl finds it (GOBIN or GOPATH/bin)
 	$(GO) install -trimpath -ldflags '$(LDFLAGS)' ./cmd/kubectl-rollout_sim
 
 .PHONY: test
@@ -28,8 +28,13 @@ test: ## Run all tests and static checks
 	$(GO) test ./...
 
 .PHONY: rewrite
-rewrite: ## Regenerate the expected outputs of the data-driven tests; read the diff
+rewrite: ## Regenerate what data-driven tests and documents expect; read the diff
 	$(GO) test $$(grep -rl cockroachdb/datadriven --include=*_test.go pkg plugins | xargs -n1 dirname | sort -u | sed "s,^,./,") -args -rewrite
+	$(GO) test ./cmd/kubectl-rollout_sim -run TestDocuments -args -rewrite
+
+.PHONY: oracle
+oracle: ## Compare with upstream's own controllers; downloads k8s.io/kubernetes
+	cd test && $(GO) test -count=1 -timeout 2h ./oracle/arithmetic ./oracle/objects ./oracle/worlds
 
 .PHONY: fuzz
 fuzz: ## Fuzz the decoder and random worlds, half a minute each

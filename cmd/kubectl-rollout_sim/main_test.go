@@ -33,7 +33,7 @@ func TestScript(t *testing.T) {
 			return writeBadFiles(env.WorkDir)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "oneerror": oneError,
+			"exits": exits, "oneerror": oneError, "cluster": cluster, "requests": requests,
 		},
 	})
 }

@@ -12,6 +12,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/capture"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/controllers"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/exit"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/plan"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/version"
@@ -56,7 +58,7 @@ func NewCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	})
 	flags := genericclioptions.NewConfigFlags(true)
 	flags.AddFlags(root.PersistentFlags())
-	root.AddCommand(plan.NewCommand(flags, streams, nil), version.NewCommand(streams))
+	root.AddCommand(plan.NewCommand(flags, streams, nil), capture.NewCommand(flags, streams, nil), controllers.NewCommand(flags, streams, nil), version.NewCommand(streams))
 	root.InitDefaultCompletionCmd()
 	root.CompletionOptions.HiddenDefaultCmd = false
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {

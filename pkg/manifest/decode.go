@@ -180,7 +180,11 @@ func (d *decoder) typed(data []byte, path string, k *kind, head header) error {
 	obj.GetObjectKind().SetGroupVersionKind(k.gvk())
 	source := d.source
 	source.Line = d.doc.first()
-	d.set.Items = append(d.set.Items, Item{modern(obj), source})
+	item := Item{Object: modern(obj), Source: source}
+	if d.mode == Strict {
+		item.Raw = data
+	}
+	d.set.Items = append(d.set.Items, item)
 	return nil
 }
 

@@ -53,6 +53,9 @@ func (s Source) errorf(format string, args ...any) error {
 type Item struct {
 	Object Object
 	Source Source
+	// Raw is the object as JSON as it was written, for Strict inputs: what a
+	// typed object cannot tell is which fields were left out.
+	Raw []byte
 }
 
 // Set is what one or several inputs hold, in the order in which it was read.

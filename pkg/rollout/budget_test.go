@@ -106,6 +106,9 @@ func TestNewReplicaSetSize(t *testing.T) {
 			room(0, trace.Term{Name: "desired", Value: 10}, trace.Term{Name: "surge", Value: 3}, trace.Term{Name: "pods", Value: -16})},
 		"never above desired": {rolling(10, "3", "2"), 1, 8, 10,
 			room(2, trace.Term{Name: "desired", Value: 10}, trace.Term{Name: "surge", Value: 3}, trace.Term{Name: "pods", Value: -9}, trace.Term{Name: "desiredLeft", Value: 2})},
+		// 2,140,000,000 + 100,000,000 overflows after the comparison, upstream too.
+		"overflow": {rolling(2_000_000_000, "7%", "0"), -100_000_000, 0, -2_054_967_296,
+			room(-2_054_967_296, trace.Term{Name: "desired", Value: 2_000_000_000}, trace.Term{Name: "surge", Value: 140_000_000}, trace.Term{Name: "pods", Value: 100_000_000})},
 		"surge 0 without fencepost": {rolling(3, "0", "0"), 3, 0, 0,
 			room(0, trace.Term{Name: "desired", Value: 3}, trace.Term{Name: "surge", Value: 0}, trace.Term{Name: "pods", Value: -3})},
 	} {

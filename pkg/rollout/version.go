@@ -34,6 +34,17 @@ func ParseVersion(s string) (Version, error) {
 	return v, nil
 }
 
+// NearestVersion is the release a server says it is of, or the nearest that can
+// be imitated, and then false; the latest where it says nothing one can read.
+func NearestVersion(s string) (Version, bool) {
+	parsed, err := utilversion.ParseGeneric(s)
+	if err != nil {
+		return LatestVersion, false
+	}
+	v := min(max(Version(parsed.Minor()), OldestVersion), LatestVersion)
+	return v, parsed.Major() == 1 && v == Version(parsed.Minor())
+}
+
 // String is v1.N.
 func (v Version) String() string { return fmt.Sprintf("v1.%d", int(v)) }
 

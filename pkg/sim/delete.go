@@ -9,16 +9,25 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
 
-// remove asks for an object's deletion (spec §3.5, §3.8; upstream
+// remove asks for an object's deletion (upstream
 // registry/rest/delete.go and registry/generic/registry/store.go).
 func (r requester) remove(resource, namespace, name string, opts metav1.DeleteOptions) (Object, error) {
 	s, k := r.server, kindByResource[resource]
 	if k == nil {
 		return nil, fmt.Errorf("the simulated server has no resource %q", resource)
+	}
+	if errs := metavalidation.ValidateDeleteOptions(&opts); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
+	}
+	if g := opts.GracePeriodSeconds; g != nil && *g < 0 {
+		one := int64(1)
+		opts.GracePeriodSeconds = &one
 	}
 	old, ok := s.store.Get(resource, namespace, name)
 	if !ok {
@@ -34,11 +43,11 @@ func (r requester) remove(resource, namespace, name string, opts metav1.DeleteOp
 func (s *server) admitDelete(r requester, k *kind, old Object, opts metav1.DeleteOptions) error {
 	if p := opts.Preconditions; p != nil {
 		if p.UID != nil && *p.UID != old.GetUID() {
-			return apierrors.NewConflict(k.groupResource(), old.GetName(), fmt.Errorf(
+			return apierrors.NewConflict(kindAsResource(k), old.GetName(), fmt.Errorf(
 				"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, old.GetUID()))
 		}
 		if p.ResourceVersion != nil && *p.ResourceVersion != old.GetResourceVersion() {
-			return apierrors.NewConflict(k.groupResource(), old.GetName(), fmt.Errorf(
+			return apierrors.NewConflict(kindAsResource(k), old.GetName(), fmt.Errorf(
 				"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, old.GetResourceVersion()))
 		}
 	}
@@ -49,6 +58,12 @@ func (s *server) admitDelete(r requester, k *kind, old Object, opts metav1.Delet
 		}
 	}
 	return nil
+}
+
+// kindAsResource names a kind where a resource belongs: a failed precondition
+// reads so from a real server.
+func kindAsResource(k *kind) schema.GroupResource {
+	return schema.GroupResource{Group: k.gvk.Group, Resource: k.gvk.Kind}
 }
 
 // beginDelete marks an object as being deleted, or removes it when nothing holds it.
@@ -65,13 +80,18 @@ func (s *server) beginDelete(r requester, k *kind, old Object, opts metav1.Delet
 	held := len(obj.GetFinalizers()) > 0
 	if !graceful && !held {
 		r.actor.Emit(RefOf(old), trace.Wrote{Verb: "delete", Code: http.StatusOK})
-		s.erase(r, k, obj)
-		return obj
+		s.erase(r, k, old)
+		return old
 	}
 	if !graceful {
 		s.markDeleting(obj)
 	}
-	s.commit(r, write{kind: k, verb: "delete", code: http.StatusOK, obj: obj, old: old})
+	w := write{kind: k, verb: "delete", code: http.StatusOK, obj: obj, old: old}
+	if unchanged(obj, old) {
+		r.actor.Emit(RefOf(old), trace.Wrote{Verb: w.verb, ResourceVersion: old.GetResourceVersion(), Code: w.code})
+		return old
+	}
+	s.commit(r, w)
 	if graceful && !held && period == 0 {
 		s.erase(r, k, obj)
 	}
@@ -117,10 +137,7 @@ func (s *server) shorten(pod *corev1.Pod, asked *int64) (graceful, pending bool,
 	if asked == nil || *asked >= *have {
 		return false, true, 0
 	}
-	period = max(*asked, 0)
-	if *asked < 0 {
-		period = 1
-	}
+	period = *asked
 	at := pod.DeletionTimestamp.Add(time.Duration(period-*have) * time.Second)
 	if now := s.world.now(); at.Before(now.Time) {
 		at = now.Time
@@ -138,6 +155,8 @@ func (s *server) markDeleting(obj Object) {
 		if obj.GetGeneration() > 0 {
 			obj.SetGeneration(obj.GetGeneration() + 1)
 		}
+	}
+	if at := obj.GetDeletionTimestamp(); at == nil || at.After(s.world.loop.now) {
 		now := s.world.now()
 		obj.SetDeletionTimestamp(&now)
 	}

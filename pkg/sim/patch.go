@@ -1,14 +1,18 @@
 package sim
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
@@ -33,30 +37,58 @@ func (s *server) patch(r requester, k *kind, namespace, name string, patchType t
 	if patchType != types.StrategicMergePatchType {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the simulated server has no patch of type %s", patchType))
 	}
-	patched, err := merged(k, old, data)
+	obj, err := merged(k, old, data)
 	if err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
-	}
-	if patched.GetUID() != old.GetUID() {
-		err := field.Invalid(field.NewPath("metadata", "uid"), string(patched.GetUID()), "field is immutable")
-		return nil, apierrors.NewInvalid(k.gvk.GroupKind(), name, field.ErrorList{err})
-	}
-	obj := s.prepareUpdate(k, patched, old, "")
-	if err := s.validateUpdate(k, obj, old, ""); err != nil {
 		return nil, err
 	}
-	return s.replace(r, write{kind: k, verb: "patch", code: http.StatusOK, obj: obj, old: old})
+	if err := misplaced(obj, namespace, name); err != nil {
+		return nil, err
+	}
+	s.templates.fill(obj)
+	return s.change(r, write{kind: k, verb: "patch", code: http.StatusOK, obj: obj, old: old})
 }
 
+// misplaced refuses a patch that renames its object.
+func misplaced(obj Object, namespace, name string) error {
+	if got := obj.GetNamespace(); got != namespace {
+		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+	}
+	if got := obj.GetName(); got != name {
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", got, name))
+	}
+	return nil
+}
+
+// merged is the stored object with a strategic merge patch (upstream
+// endpoints/handlers/patch.go, strategicPatchObject).
 func merged(k *kind, old Object, data []byte) (Object, error) {
-	before, err := json.Marshal(old)
+	before, err := runtime.DefaultUnstructuredConverter.ToUnstructured(old)
 	if err != nil {
 		return nil, err
 	}
-	after, err := strategicpatch.StrategicMergePatch(before, data, old)
+	patch := map[string]any{}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &patch); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	shown := fmt.Sprintf("%+v", patch) // merging takes directives out of it
+	after, err := strategicpatch.StrategicMergeMapPatch(before, patch, old)
 	if err != nil {
-		return nil, err
+		return nil, unmergeable(err)
 	}
 	out := k.fresh()
-	return out, json.Unmarshal(after, out)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(after, out); err != nil {
+		return nil, apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{
+			field.Invalid(field.NewPath("patch"), shown, err.Error()),
+		})
+	}
+	return out, nil
+}
+
+// unmergeable is the answer to a patch that is no patch.
+func unmergeable(err error) error {
+	switch {
+	case errors.Is(err, mergepatch.ErrNoListOfLists), errors.Is(err, mergepatch.ErrPatchContentNotMatchRetainKeys):
+		return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+	}
+	return apierrors.NewBadRequest(err.Error())
 }

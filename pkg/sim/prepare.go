@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -20,7 +22,7 @@ func (s *server) prepareCreate(k *kind, obj Object) {
 	obj.SetCreationTimestamp(s.world.now())
 	obj.SetDeletionTimestamp(nil)
 	obj.SetDeletionGracePeriodSeconds(nil)
-	obj.SetResourceVersion("")
+	obj.SetSelfLink("")
 	obj.SetGeneration(0)
 	if k.generation && (k.resource != Pods || s.world.cfg.Version.PodGeneration()) {
 		obj.SetGeneration(1)
@@ -32,18 +34,35 @@ func (s *server) prepareCreate(k *kind, obj Object) {
 		o.Status = appsv1.ReplicaSetStatus{}
 	case *corev1.Pod:
 		o.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: s.templates.qos(o)}
+		if len(o.Spec.SchedulingGates) > 0 {
+			o.Status.Conditions = []corev1.PodCondition{s.gated()}
+		}
 	}
 	normalize(obj)
 }
 
+// gated is what a new pod with scheduling gates says of itself.
+func (s *server) gated() corev1.PodCondition {
+	return corev1.PodCondition{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, LastTransitionTime: s.world.now(),
+		Reason: corev1.PodReasonSchedulingGated, Message: "Scheduling is blocked due to non-empty scheduling gates",
+	}
+}
+
 // prepareUpdate merges a request into the stored object by the rules of its
-// kind: what this request may not touch is taken from old.
-func (s *server) prepareUpdate(k *kind, in, old Object, subresource string) Object {
-	obj := k.clone(in)
-	obj.SetUID(old.GetUID())
+// kind: what this request may not touch is taken from old, without a word where
+// the server says none (upstream rest.BeforeUpdate).
+func (s *server) prepareUpdate(obj, old Object, subresource string) {
+	if obj.GetUID() == "" {
+		obj.SetUID(old.GetUID())
+	}
+	if _, isPod := obj.(*corev1.Pod); isPod && subresource == "status" || old.GetDeletionTimestamp() != nil {
+		obj.SetDeletionTimestamp(old.GetDeletionTimestamp())
+	}
+	if obj.GetDeletionGracePeriodSeconds() == nil {
+		obj.SetDeletionGracePeriodSeconds(old.GetDeletionGracePeriodSeconds())
+	}
 	obj.SetCreationTimestamp(old.GetCreationTimestamp())
-	obj.SetDeletionTimestamp(old.GetDeletionTimestamp())
-	obj.SetDeletionGracePeriodSeconds(old.GetDeletionGracePeriodSeconds())
 	obj.SetGeneration(old.GetGeneration())
 	obj.SetResourceVersion(old.GetResourceVersion())
 	if subresource == "status" {
@@ -52,7 +71,6 @@ func (s *server) prepareUpdate(k *kind, in, old Object, subresource string) Obje
 		obj.SetGeneration(old.GetGeneration() + 1)
 	}
 	normalize(obj)
-	return obj
 }
 
 // keepSpec is the status strategy of each kind. Annotations pass: that is how
@@ -69,6 +87,31 @@ func keepSpec(obj, old Object) {
 		o.Spec, o.OwnerReferences = was.Spec, was.OwnerReferences
 		if o.Status.QOSClass == "" {
 			o.Status.QOSClass = was.Status.QOSClass
+		}
+		keepObserved(&o.Status, &was.Status)
+	}
+}
+
+// keepObserved fills in the generations that a status leaves out, condition by
+// condition: kubelets of older releases know none.
+func keepObserved(is, was *corev1.PodStatus) {
+	if is.ObservedGeneration == 0 {
+		is.ObservedGeneration = was.ObservedGeneration
+	}
+	known := map[corev1.PodConditionType][]int64{}
+	for _, c := range was.Conditions {
+		if c.ObservedGeneration != 0 {
+			known[c.Type] = append(known[c.Type], c.ObservedGeneration)
+		}
+	}
+	if len(known) == 0 {
+		return
+	}
+	is.Conditions = slices.Clone(is.Conditions)
+	for i := range is.Conditions {
+		c := &is.Conditions[i]
+		if have := known[c.Type]; len(have) > 0 {
+			c.ObservedGeneration, known[c.Type] = cmp.Or(c.ObservedGeneration, have[0]), have[1:]
 		}
 	}
 }
@@ -188,6 +231,31 @@ func (t *templates) fill(obj Object) {
 	case *corev1.Pod:
 		t.fillPod(o)
 	}
+}
+
+// refill defaults what replaces a stored object. One that still has the stored
+// object's template, as a controller's own write does, keeps sharing it.
+func (t *templates) refill(obj, old Object) {
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		if sameContainers(o.Spec.Template, old.(*appsv1.Deployment).Spec.Template) {
+			defaults.Deployment(o)
+			return
+		}
+	case *appsv1.ReplicaSet:
+		if sameContainers(o.Spec.Template, old.(*appsv1.ReplicaSet).Spec.Template) {
+			defaults.ReplicaSet(o)
+			return
+		}
+	}
+	t.fill(obj)
+}
+
+// sameContainers says that two templates share one list of containers, and so
+// everything that was read with it.
+func sameContainers(a, b corev1.PodTemplateSpec) bool {
+	x, y := a.Spec.Containers, b.Spec.Containers
+	return len(x) > 0 && len(x) == len(y) && &x[0] == &y[0]
 }
 
 func (t *templates) fillPod(pod *corev1.Pod) {

@@ -2,17 +2,19 @@ package sim
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
 
 // server is the API server: for every request it defaults, admits, prepares,
-// validates, stores and tells, in the real server's order (spec §3.6).
+// validates, stores and tells, in the real server's order (registry/rest, registry/generic).
 type server struct {
 	world     *World
 	store     *store
@@ -81,14 +83,14 @@ func (s *server) create(r requester, k *kind, in Object) (Object, error) {
 		if err == nil {
 			return obj, nil
 		}
-		if !apierrors.IsAlreadyExists(err) || in.GetName() != "" {
+		if !apierrors.IsAlreadyExists(err) || in.GetName() != "" || attempt == nameAttempts {
 			return nil, err
-		}
-		if attempt == nameAttempts {
-			return nil, apierrors.NewGenerateNameConflict(k.groupResource(), obj.GetName(), 1)
 		}
 	}
 }
+
+// errVersionAtCreate is the text of a creation that names a version.
+const errVersionAtCreate = "resourceVersion should not be set on objects to be created"
 
 // insert validates a prepared object under its final name and stores it.
 func (s *server) insert(r requester, k *kind, req *Request) error {
@@ -101,8 +103,16 @@ func (s *server) insert(r requester, k *kind, req *Request) error {
 			return err
 		}
 	}
+	if obj.GetResourceVersion() != "" {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: errVersionAtCreate,
+		}}
+	}
 	if old, exists := s.store.Get(k.resource, obj.GetNamespace(), obj.GetName()); exists {
 		err := apierrors.NewAlreadyExists(k.groupResource(), obj.GetName())
+		if obj.GetGenerateName() != "" { // given a name as well, too
+			err = apierrors.NewGenerateNameConflict(k.groupResource(), obj.GetName(), 1)
+		}
 		if old.GetDeletionTimestamp() != nil {
 			err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
 		}
@@ -118,19 +128,30 @@ func (s *server) update(r requester, k *kind, in Object, subresource string) (Ob
 		return nil, notFound(k, in.GetName())
 	}
 	if uid := in.GetUID(); uid != "" && uid != old.GetUID() {
-		return nil, apierrors.NewConflict(k.groupResource(), in.GetName(), uidMismatch(uid, old.GetUID()))
+		return nil, uidConflict(k, k.groupResource(), old, uid)
 	}
-	if rv := in.GetResourceVersion(); rv != "" && rv != old.GetResourceVersion() {
-		return nil, apierrors.NewConflict(k.groupResource(), in.GetName(), errStale)
+	obj := k.clone(in)
+	if subresource == "" {
+		s.templates.refill(obj, old)
 	}
-	obj := s.prepareUpdate(k, in, old, subresource)
-	req := &Request{Verb: "update", Resource: k.resource, Subresource: subresource, Actor: r.actor.name, Old: old, New: obj, Now: s.world.loop.now, World: s.store}
+	return s.change(r, write{kind: k, verb: "update", subresource: subresource, code: http.StatusOK, obj: obj, old: old})
+}
+
+// change takes a changed object from mutating admission to storage, in the
+// server's order: a webhook sees a stale write before it is refused.
+func (s *server) change(r requester, w write) (Object, error) {
+	req := &Request{Verb: "update", Resource: w.kind.resource, Subresource: w.subresource, Actor: r.actor.name, Old: w.old, New: w.obj, Now: s.world.loop.now, World: s.store}
 	for _, a := range s.admitters {
 		if err := a.Mutate(req); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.validateUpdate(k, req.New, old, subresource); err != nil {
+	w.obj = req.New
+	if version := w.obj.GetResourceVersion(); version != "" && version != w.old.GetResourceVersion() {
+		return nil, apierrors.NewConflict(w.kind.groupResource(), w.old.GetName(), errStale)
+	}
+	s.prepareUpdate(w.obj, w.old, w.subresource)
+	if err := s.validateUpdate(w.kind, w.obj, w.old, w.subresource); err != nil {
 		return nil, err
 	}
 	for _, a := range s.admitters {
@@ -138,21 +159,23 @@ func (s *server) update(r requester, k *kind, in Object, subresource string) (Ob
 			return nil, err
 		}
 	}
-	return s.replace(r, write{kind: k, verb: "update", subresource: subresource, code: http.StatusOK, obj: req.New, old: old})
+	return s.replace(r, w)
 }
 
 // replace stores a changed object. A write that changes nothing keeps the
 // version and wakes nobody; one that takes the last finalizer off a deleted
-// object removes it.
+// object is not stored but removes the object as it was.
 func (s *server) replace(r requester, w write) (Object, error) {
+	if w.old.GetDeletionTimestamp() != nil && len(w.obj.GetFinalizers()) == 0 && graceOver(w.old) {
+		r.actor.Emit(RefOf(w.old), trace.Wrote{Verb: w.verb, Subresource: w.subresource, ResourceVersion: w.old.GetResourceVersion(), Code: w.code})
+		s.erase(r, w.kind, w.old)
+		return w.obj, nil
+	}
 	if unchanged(w.obj, w.old) {
 		r.actor.Emit(RefOf(w.old), trace.Wrote{Verb: w.verb, Subresource: w.subresource, ResourceVersion: w.old.GetResourceVersion(), Code: w.code})
 		return w.old, nil
 	}
 	s.commit(r, w)
-	if w.obj.GetDeletionTimestamp() != nil && len(w.obj.GetFinalizers()) == 0 && len(w.old.GetFinalizers()) > 0 && graceOver(w.obj) {
-		s.erase(r, w.kind, w.obj)
-	}
 	return w.obj, nil
 }
 
@@ -161,51 +184,12 @@ func graceOver(obj Object) bool {
 	return grace == nil || *grace == 0
 }
 
-func uidMismatch(got, have types.UID) error {
-	return errors.New("Precondition failed: UID in precondition: " + string(got) + ", UID in object meta: " + string(have))
-}
-
-// bind assigns a pod to a node: the binding subresource.
-func (r requester) bind(pod *corev1.Pod, node string) (*corev1.Pod, error) {
-	s, k := r.server, kindByResource[Pods]
-	old, ok := s.store.Get(Pods, pod.Namespace, pod.Name)
-	if !ok || old.GetUID() != pod.UID {
-		return nil, r.failed(k, "create", "binding", pod, notFound(k, pod.Name))
-	}
-	obj := k.clone(old).(*corev1.Pod)
-	switch {
-	case obj.DeletionTimestamp != nil:
-		err := apierrors.NewConflict(k.groupResource(), pod.Name, errors.New("pod "+pod.Name+" is being deleted, cannot be assigned to a host"))
-		return nil, r.failed(k, "create", "binding", pod, err)
-	case obj.Spec.NodeName != "":
-		err := apierrors.NewConflict(k.groupResource(), pod.Name, errors.New("pod "+pod.Name+" is already assigned to node \""+obj.Spec.NodeName+"\""))
-		return nil, r.failed(k, "create", "binding", pod, err)
-	}
-	obj.Spec.NodeName = node
-	obj.Status.Conditions = withCondition(obj.Status.Conditions, corev1.PodCondition{
-		Type: corev1.PodScheduled, Status: corev1.ConditionTrue, ObservedGeneration: obj.Generation, LastTransitionTime: s.world.now(),
-	})
-	s.commit(r, write{kind: k, verb: "create", subresource: "binding", code: http.StatusCreated, obj: obj, old: old})
-	return obj, nil
-}
-
-// withCondition returns the conditions with one set; the given slice is left alone.
-func withCondition(conditions []corev1.PodCondition, c corev1.PodCondition) []corev1.PodCondition {
-	out := make([]corev1.PodCondition, 0, len(conditions)+1)
-	found := false
-	for _, have := range conditions {
-		if have.Type == c.Type {
-			if have.Status == c.Status {
-				c.LastTransitionTime = have.LastTransitionTime
-			}
-			have, found = c, true
-		}
-		out = append(out, have)
-	}
-	if !found {
-		out = append(out, c)
-	}
-	return out
+// uidConflict refuses a write that was meant for another object of the name.
+// It shows the key in etcd, as the real server does.
+func uidConflict(k *kind, gr schema.GroupResource, old Object, asked types.UID) error {
+	return apierrors.NewConflict(gr, old.GetName(), fmt.Errorf(
+		"StorageError: invalid object, Code: 4, Key: /registry/%s/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s",
+		k.resource, old.GetNamespace(), old.GetName(), asked, old.GetUID()))
 }
 
 // write is one change about to be stored.

@@ -53,9 +53,10 @@ func (s *server) validateUpdate(k *kind, obj, old Object, subresource string) er
 		}
 		return invalid(k, obj, validate.ReplicaSetUpdate(o, was, v))
 	case *corev1.Pod:
-		if subresource == "" {
-			return invalid(k, obj, validate.PodUpdate(o, old.(*corev1.Pod)))
+		if subresource == "status" {
+			return invalid(k, obj, validate.PodStatusUpdate(o, old.(*corev1.Pod)))
 		}
+		return invalid(k, obj, validate.PodUpdate(o, old.(*corev1.Pod)))
 	}
 	return nil
 }

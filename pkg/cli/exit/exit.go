@@ -66,14 +66,18 @@ func CodeOf(err error) Code {
 }
 
 // Print writes an error as kubectl does: one line that begins with "error: ",
-// and a line for each cause when the API server has several. Control characters
+// and a line for each cause when the API server has several. What a real
+// cluster says comes with kubectl's own beginning, and its lines. Control characters
 // are escaped, since names in it may be anyone's.
 func Print(w io.Writer, err error) {
 	lines := Lines(err)
 	if len(lines) == 0 {
 		return
 	}
-	lines[0] = "error: " + strings.TrimPrefix(lines[0], "error: ")
+	var verbatim interface{ Verbatim() }
+	if !errors.As(err, &verbatim) {
+		lines[0] = "error: " + strings.TrimPrefix(lines[0], "error: ")
+	}
 	for _, line := range lines {
 		fmt.Fprintln(w, manifest.Printable(line))
 	}
@@ -83,6 +87,10 @@ func Print(w io.Writer, err error) {
 func Lines(err error) []string {
 	if err == nil || err.Error() == "" {
 		return nil
+	}
+	var verbatim interface{ Verbatim() }
+	if errors.As(err, &verbatim) {
+		return strings.Split(err.Error(), "\n")
 	}
 	var status *apierrors.StatusError
 	if !errors.As(err, &status) || status.ErrStatus.Reason != metav1.StatusReasonInvalid || status.ErrStatus.Details == nil {

@@ -25,12 +25,13 @@ func TestPrint(t *testing.T) {
 		want string
 		code Code
 	}{
-		"none":           {nil, "", Done},
-		"plain":          {errors.New("no manifest"), "error: no manifest\n", Failure},
-		"said already":   {errors.New("error: no manifest"), "error: no manifest\n", Failure},
-		"forged line":    {errors.New("a\nerror: b\x1b[2J"), `error: a\nerror: b\x1b[2J` + "\n", Failure},
-		"code alone":     {&Error{Code: Changes}, "", Changes},
-		"code and words": {fmt.Errorf("%w", &Error{Code: Condition, Message: "--fail-on stuck"}), "error: --fail-on stuck\n", Condition},
+		"none":            {nil, "", Done},
+		"plain":           {errors.New("no manifest"), "error: no manifest\n", Failure},
+		"said already":    {errors.New("error: no manifest"), "error: no manifest\n", Failure},
+		"forged line":     {errors.New("a\nerror: b\x1b[2J"), `error: a\nerror: b\x1b[2J` + "\n", Failure},
+		"a cluster's own": {fmt.Errorf("%w", verbatim("Error from server (X): a\n* b\x1b")), "Error from server (X): a\n* b\\x1b\n", Failure},
+		"code alone":      {&Error{Code: Changes}, "", Changes},
+		"code and words":  {fmt.Errorf("%w", &Error{Code: Condition, Message: "--fail-on stuck"}), "error: --fail-on stuck\n", Condition},
 		"one cause": {apierrors.NewInvalid(kind, "web", field.ErrorList{negative}),
 			"error: The Deployment \"web\" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0\n", Failure},
 		"causes, each once, with the file": {at(apierrors.NewInvalid(kind, "web", field.ErrorList{negative, required, negative})),
@@ -49,3 +50,9 @@ func TestPrint(t *testing.T) {
 		}
 	}
 }
+
+// verbatim is an error in the words of another program.
+type verbatim string
+
+func (v verbatim) Error() string { return string(v) }
+func (v verbatim) Verbatim()     {}

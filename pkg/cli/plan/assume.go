@@ -12,6 +12,8 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/exit"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/manifest"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 	"github.com/rollout-sim/kubectl-rollout-sim/plugins/kubelet"
 )
 
@@ -21,6 +23,10 @@ const nodeAge = 24 * time.Hour
 // addNodes makes nodes up where the input has none: those its pods are bound
 // to, or the three of --nodes' default, or more when that is too few for the pods.
 func (s *scene) addNodes(o *Options) {
+	if s.snapshot != nil {
+		s.addClusterNodes(o)
+		return
+	}
 	known := 0
 	for _, item := range s.all() {
 		if _, ok := item.Object.(*corev1.Node); ok {
@@ -112,6 +118,8 @@ func plural(n int, noun string) string {
 func (s *scene) describe(o *Options) {
 	if o.Never != "" {
 		s.facts = append(s.facts, "new pods never ready: "+string(o.Never))
+	} else if text := s.measuredText(); text != "" && o.ReadyAfter == nil {
+		s.facts = append(s.facts, "ready after "+text)
 	} else {
 		s.facts = append(s.facts, "ready after "+s.rangeText(o.ReadyAfter, readyAfter))
 	}
@@ -152,6 +160,8 @@ func rangeText(r kubelet.Range) string {
 // behaviour says how pods behave, to the kubelets.
 type behaviour struct {
 	options *Options
+	scene   *scene
+	stored  sim.Reader
 	// healthy are the ReplicaSets whose pods become ready in spite of --never-ready.
 	healthy map[string]bool
 	started bool
@@ -159,6 +169,10 @@ type behaviour struct {
 
 func (b *behaviour) profile(pod *corev1.Pod) kubelet.Profile {
 	p := kubelet.Profile{ReadyAfter: kubelet.Exactly(readyAfter(&pod.Spec)), ExitAfter: kubelet.Exactly(exitAfter(&pod.Spec)), ExitsCleanly: true}
+	if times, ok := b.scene.measured[b.workload(pod)]; ok {
+		p.ReadyAfter = kubelet.Range{Low: times.Low, High: times.High}
+	}
+	p.Never = b.scene.standing(pod, ownerOf(pod))
 	if b.options.ReadyAfter != nil {
 		p.ReadyAfter = *b.options.ReadyAfter
 	}
@@ -169,6 +183,20 @@ func (b *behaviour) profile(pod *corev1.Pod) kubelet.Profile {
 		p.Never = b.options.Never
 	}
 	return p
+}
+
+// workload is the Deployment or bare ReplicaSet that a pod belongs to.
+func (b *behaviour) workload(pod *corev1.Pod) trace.Ref {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil {
+		return trace.Ref{}
+	}
+	if rs, ok := b.stored.Get(sim.ReplicaSets, pod.Namespace, owner.Name); ok {
+		if up := metav1.GetControllerOfNoCopy(rs); up != nil {
+			owner = up
+		}
+	}
+	return trace.Ref{Kind: owner.Kind, Namespace: pod.Namespace, Name: owner.Name}
 }
 
 func ownerOf(pod *corev1.Pod) string {

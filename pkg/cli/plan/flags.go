@@ -23,7 +23,10 @@ func (o *Options) addInputFlags(flags *pflag.FlagSet) {
 	flags.BoolVarP(&o.Recursive, "recursive", "R", false, "Read the directories of -f, --from and --state to the bottom")
 	flags.StringSliceVar(&o.From, "from", nil, "The manifest that is there before the change, as a finished rollout")
 	flags.StringSliceVar(&o.State, "state", nil, "What a cluster holds: lists from kubectl get -o yaml|json, a file, a directory or -")
-	flags.BoolVar(&o.Offline, "offline", false, "Assume a world instead of reading one")
+	flags.BoolVar(&o.Offline, "offline", false, "Assume a world instead of reading the cluster of the kubeconfig")
+	flags.BoolVar(&o.Apply.ServerSide, "server-side", false, "Let the cluster merge the manifest, as kubectl apply --server-side")
+	flags.StringVar(&o.Apply.FieldManager, "field-manager", "", "The manager of the manifest's fields, as for kubectl apply")
+	flags.BoolVar(&o.Apply.ForceConflicts, "force-conflicts", false, "With --server-side, take fields over from other managers")
 	flags.StringVarP(&o.raw.selector, "selector", "l", "", "Labels that choose the workloads")
 }
 
@@ -41,16 +44,16 @@ func (o *Options) addChangeFlags(flags *pflag.FlagSet) {
 }
 
 func (o *Options) addWorldFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.raw.nodes, "nodes", "", "Nodes to assume: N or N:cpu=4,memory=16Gi,pods=110 (default: 3 with room for everything)")
-	flags.StringVar(&o.raw.readyAfter, "ready-after", "", "How long pods take to become ready, as in 5s or 2s..6s (default: 2s and the initial delay of their probes)")
+	flags.StringVar(&o.raw.nodes, "nodes", "", "Nodes to assume: N or N:cpu=4,memory=16Gi,pods=110 (default: the cluster's, or 3 with room for everything)")
+	flags.StringVar(&o.raw.readyAfter, "ready-after", "", "How long pods take to become ready, as in 5s or 2s..6s (default: measured on the cluster's pods, or 2s and the initial delay of their probes)")
 	flags.StringVar(&o.raw.exitAfter, "exit-after", "", "How long pods take to go, as in 1s or 1s..20s; their grace period bounds it (default: 1s and the sleep of their preStop hooks)")
 	flags.StringVar(&o.raw.never, "never-ready", "", "New pods never become ready: Unready, ImagePullBackOff, CrashLoopBackOff or WhileOthers (while pods of another revision are there)")
 	flags.Lookup("never-ready").NoOptDefVal = string(kubelet.Unready)
 	flags.StringVar(&o.raw.timing, "timing", "cluster", "cluster: calls and watches take as long as in a cluster; instant: they take no time")
 	flags.Uint64Var(&o.Seed, "seed", 1, "Seed of everything that chance decides")
 	flags.DurationVar(&o.Limit, "limit", defaultLimit, "How far to follow the rollout at most")
-	flags.StringVar(&o.raw.now, "now", "", "The time at which the change is made (default: the newest in the dump, or 2026-01-01T00:00:00Z)")
-	flags.StringVar(&o.raw.version, "kubernetes-version", rollout.LatestVersion.String(), "The release whose controllers to follow, from "+rollout.OldestVersion.String())
+	flags.StringVar(&o.raw.now, "now", "", "The time at which the change is made (default: the cluster's time, the newest in the dump, or 2026-01-01T00:00:00Z)")
+	flags.StringVar(&o.raw.version, "kubernetes-version", rollout.LatestVersion.String(), "The release whose controllers to follow, from "+rollout.OldestVersion.String()+"; a cluster says its own")
 }
 
 func (o *Options) addOutputFlags(flags *pflag.FlagSet) {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/change"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/live"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/scenario"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
@@ -27,12 +28,15 @@ type Options struct {
 	World
 	Output
 
+	// Cluster is where the world is read from; nil when it is not a live one.
+	Cluster *live.Cluster
+
 	Change            change.Set
 	FailOn            []Condition
 	DetailedExitCode  bool
 	Targets           []Target
 	Selector          labels.Selector
-	Namespace         string // as given with -n, or default
+	Namespace         string // as given with -n, or of the context, or default
 	ExplicitNamespace bool
 
 	raw rawFlags
@@ -46,6 +50,7 @@ type Input struct {
 	State     []string // --state: dumps of a cluster
 	Recursive bool
 	Offline   bool
+	Apply     live.ApplyOptions // how a cluster is to apply the manifest
 }
 
 // World is what is assumed.
@@ -81,6 +86,7 @@ type rawFlags struct {
 	nodes, timing, version, now      string
 	failOn, selector                 string
 	replicasSet, patchSet, undoGiven bool
+	versionSet                       bool
 }
 
 // Complete reads the flags' values.
@@ -94,18 +100,34 @@ func (o *Options) Complete(f genericclioptions.RESTClientGetter, args []string) 
 			return fmt.Errorf("-l %q: %w", o.raw.selector, err)
 		}
 	}
+	if err := o.connect(f); err != nil {
+		return err
+	}
 	for _, read := range []func() error{o.completeChange, o.completeTimes, o.completeWorld} {
 		if err := read(); err != nil {
 			return err
 		}
 	}
-	// No cluster is read, so neither a missing kubeconfig nor the namespace of
+	// Where no cluster is read, neither a missing kubeconfig nor the namespace of
 	// its context matters: equal input gives equal output on every machine.
 	o.Namespace = "default"
-	if ns, explicit, err := f.ToRawKubeConfigLoader().Namespace(); err == nil && explicit {
-		o.Namespace, o.ExplicitNamespace = ns, true
+	if ns, explicit, err := f.ToRawKubeConfigLoader().Namespace(); err == nil && (explicit || o.Cluster != nil) {
+		o.Namespace, o.ExplicitNamespace = ns, explicit
 	}
 	o.FailOn, err = ParseFailOn(o.raw.failOn)
+	return err
+}
+
+// connect makes the clients of the cluster that the user has, unless the input
+// says what there is before the change.
+func (o *Options) connect(f genericclioptions.RESTClientGetter) error {
+	if o.Offline || len(o.State) > 0 || len(o.From) > 0 {
+		return nil
+	}
+	configured, err := live.Configured(f)
+	if err == nil && configured {
+		o.Cluster, err = live.Connect(f)
+	}
 	return err
 }
 
@@ -214,7 +236,12 @@ func (o *Options) completeWorld() error {
 // Validate refuses flags that exclude each other and inputs that say nothing.
 func (o *Options) Validate() error {
 	hasFile, hasBefore := len(o.Files) > 0 || o.Kustomize != "", len(o.From) > 0 || len(o.State) > 0
+	if err := o.validateCluster(hasFile); err != nil {
+		return err
+	}
 	switch {
+	case o.Cluster != nil && !hasFile:
+		// TYPE/NAME or -l say enough: see validateCluster.
 	case !hasFile && !hasBefore:
 		return errors.New("no manifest: pass -f FILE, or --state DUMP with TYPE/NAME")
 	case len(o.Files) > 0 && o.Kustomize != "":
@@ -230,8 +257,29 @@ func (o *Options) Validate() error {
 	case len(o.Targets) > 0 && o.Selector != nil:
 		return errors.New("a selector (-l) cannot be used together with TYPE/NAME")
 	}
+	if o.Cluster != nil && len(o.Targets) > 0 && o.Selector != nil {
+		return errors.New("a selector (-l) cannot be used together with TYPE/NAME")
+	}
 	if stdins := count(o.Files, "-") + count(o.From, "-") + count(o.State, "-"); stdins > 1 {
 		return errors.New("standard input can be read only once: - is given several times")
+	}
+	return nil
+}
+
+// validateCluster refuses what a live cluster cannot be asked, and flags that
+// only it understands.
+func (o *Options) validateCluster(hasFile bool) error {
+	switch {
+	case o.Cluster == nil && (o.Apply.ServerSide || o.Apply.FieldManager != "" || o.Apply.ForceConflicts):
+		return errors.New("--server-side, --field-manager and --force-conflicts are for a cluster to act on: there is none")
+	case o.Apply.ForceConflicts && !o.Apply.ServerSide:
+		return errors.New("--force-conflicts only works with --server-side")
+	case o.Cluster == nil:
+		return nil
+	case !hasFile && len(o.Targets) == 0 && o.Selector == nil:
+		return errors.New("nothing to plan: pass -f FILE, or TYPE/NAME with or without a change such as --image")
+	case hasFile && !o.Change.Empty():
+		return errors.New("the change is either -f/-k or change flags such as --image on TYPE/NAME, not both; with --offline, the file is what there is before the change")
 	}
 	return nil
 }

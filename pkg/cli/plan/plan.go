@@ -4,6 +4,9 @@ package plan
 import (
 	"context"
 	"fmt"
+	"io"
+	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,7 +28,14 @@ server, scheduler and kubelets, so that the answer takes milliseconds: every
 decision with its arithmetic, every pod made and deleted, what happens to
 availability, how long it takes, and whether it gets stuck and why.
 
-What there is before the change:
+Where there is a kubeconfig context, the cluster is read and asked: what it has
+is the world, its server computes the change by a dry run, and how long pods
+take is measured. Nothing is changed. What you may not read is assumed, and said.
+  -f FILE               as kubectl apply would, with or without --server-side
+  TYPE/NAME --image …   as the kubectl verbs would
+  TYPE/NAME             how a rollout that has begun will go on
+
+Otherwise, or with --offline, what there is before the change:
   nothing               -f FILE alone is a first creation
   -f FILE and a change  FILE as finished rollout; --image and the like change it
   --from OLD -f NEW     OLD as finished rollout; NEW is applied to it
@@ -34,20 +44,25 @@ What there is before the change:
 
 Equal input and --seed give equal output.`
 
-const example = `  # What happens when this manifest is created?
+const example = `  # In the cluster at hand: this manifest, a new image, and what is going on already
   kubectl rollout-sim plan -f web.yaml
+  kubectl rollout-sim plan deploy/web --image app=nginx:1.26
+  kubectl rollout-sim plan deploy/web
+
+  # Without a cluster: what happens when this manifest is created?
+  kubectl rollout-sim plan --offline -f web.yaml
 
   # What happens when the new manifest replaces the old one?
   kubectl rollout-sim plan --from web.yaml -f web-next.yaml
 
   # A new image, on three small nodes, with pods that take 5 to 9 seconds
-  kubectl rollout-sim plan -f web.yaml --image app=nginx:1.26 --nodes 3:cpu=4,memory=8Gi --ready-after 5s..9s
+  kubectl rollout-sim plan --offline -f web.yaml --image app=nginx:1.26 --nodes 3:cpu=4,memory=8Gi --ready-after 5s..9s
 
   # The new version never becomes ready: how many pods keep serving?
   kubectl rollout-sim plan --from web.yaml -f web-next.yaml --never-ready
 
   # From what a cluster holds now: how will it go on, and what would an undo do?
-  kubectl get deploy,rs,pods,nodes -o yaml > dump.yaml
+  kubectl rollout-sim capture deploy/web -o dump.yaml
   kubectl rollout-sim plan --state dump.yaml deploy/web
   kubectl rollout-sim plan --state dump.yaml deploy/web --undo
 
@@ -61,7 +76,7 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 		runF = Run
 	}
 	cmd := &cobra.Command{
-		Use:     "plan (-f FILE | -k DIR | --state DUMP) [TYPE/NAME | TYPE NAME] [change flags]",
+		Use:     "plan (-f FILE | -k DIR | TYPE/NAME | --state DUMP) [change flags]",
 		Short:   "Simulate a change and say what happens",
 		Long:    long + "\n\n" + exit.Help,
 		Example: example,
@@ -69,6 +84,7 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 			o.raw.undoGiven = cmd.Flags().Changed("undo")
 			o.raw.replicasSet = cmd.Flags().Changed("replicas")
 			o.raw.patchSet = cmd.Flags().Changed("patch")
+			o.raw.versionSet = cmd.Flags().Changed("kubernetes-version")
 			if err := o.Complete(f, args); err != nil {
 				return err
 			}
@@ -85,24 +101,26 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 
 // Run makes the plan and prints it.
 func Run(ctx context.Context, o *Options) error {
-	scene, err := newScene(o)
+	show, err := o.Output.printer(o.Out)
+	if err != nil {
+		return err
+	}
+	if o.Cluster != nil {
+		// A large cluster is mostly read and thrown away: less may lie around.
+		defer debug.SetGCPercent(debug.SetGCPercent(smallHeap))
+	}
+	scene, err := newScene(ctx, o)
 	if err != nil {
 		return err
 	}
 	spec := o.spec(scene)
 	log := trace.NewLog()
-	show, err := o.Output.printer(o.Out)
-	if err != nil {
-		return err
-	}
 	r, err := simulate(ctx, o, scene, log)
 	if err != nil {
 		return err
 	}
-	for _, warning := range append(scene.warnings, r.warnings...) {
-		fmt.Fprintf(o.ErrOut, "warning: %s\n", manifest.Printable(warning))
-	}
-	plan := timeline.NewPlan(spec, log.Events())
+	warn(o.ErrOut, append(scene.warnings, r.warnings...))
+	plan := timeline.NewPlan(spec, scene.worthTelling(log.Events()))
 	if err := show(o.Out, plan); err != nil {
 		return fmt.Errorf("printing the plan: %w", err)
 	}
@@ -115,6 +133,18 @@ func Run(ctx context.Context, o *Options) error {
 	return nil
 }
 
+// smallHeap is how much may be allocated before a collection, in percent of what lives.
+const smallHeap = 40
+
+// warn prints warnings, each once.
+func warn(w io.Writer, warnings []string) {
+	for i, warning := range warnings {
+		if !slices.Contains(warnings[:i], warning) {
+			fmt.Fprintf(w, "warning: %s\n", manifest.Printable(warning))
+		}
+	}
+}
+
 // spec is the question, as the plan repeats it.
 func (o *Options) spec(s *scene) v1alpha1.RolloutPlanSpec {
 	start := metav1.NewMicroTime(s.start)
@@ -122,6 +152,7 @@ func (o *Options) spec(s *scene) v1alpha1.RolloutPlanSpec {
 		Seed:              o.Seed,
 		KubernetesVersion: o.Version.String(),
 		Source:            s.source,
+		Context:           s.context,
 		Timing:            o.TimingName,
 		LimitSeconds:      o.Limit.Seconds(),
 		StartTime:         &start,

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,8 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/live"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/manifest"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+	"github.com/rollout-sim/kubectl-rollout-sim/plugins/kubelet"
 )
 
 // epoch is time zero where the input has no times of its own, so that equal
@@ -30,30 +33,32 @@ type scene struct {
 	start     time.Time
 	facts     []string // what is assumed, for people
 	warnings  []string
+
+	// Of a live cluster:
+	snapshot *live.Snapshot
+	context  string
+	others   map[trace.Ref]bool            // pods that only take room
+	answers  map[trace.Ref]manifest.Object // what the server makes of the change
+	measured map[trace.Ref]live.Times      // by workload
+	failing  map[string]kubelet.Never      // why the pods of a ReplicaSet (namespace/name) do not become ready
 }
 
 // newScene reads the input and sorts it by when it comes into the world.
-func newScene(o *Options) (*scene, error) {
-	wanted, err := o.readWanted()
-	if err != nil {
-		return nil, err
-	}
-	from, err := o.readBefore(o.From, manifest.Strict)
-	if err != nil {
-		return nil, err
-	}
-	state, err := o.readBefore(o.State, manifest.Lenient)
-	if err != nil {
-		return nil, err
-	}
+func newScene(ctx context.Context, o *Options) (*scene, error) {
 	s := &scene{source: v1alpha1.SourceOffline, start: epoch}
-	for _, set := range []*manifest.Set{state, from, wanted} {
-		if ignored := set.Ignored(); ignored != "" {
-			s.warnings = append(s.warnings, "ignored: "+ignored)
+	change, before, there, err := s.readFiles(o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Cluster != nil {
+		if before, there, err = s.read(ctx, o, change); err != nil {
+			return nil, err
 		}
 	}
-	s.stage(o, s.told(wanted.Items), s.told(from.Items), s.told(state.Items))
-	s.warnings = append(s.warnings, missing(objects(s.loaded))...)
+	s.stage(o, change, before, there)
+	if o.Cluster == nil {
+		s.warnings = append(s.warnings, missing(objects(s.loaded))...)
+	}
 	if err := s.choose(o); err != nil {
 		return nil, err
 	}
@@ -61,9 +66,37 @@ func newScene(o *Options) (*scene, error) {
 		return nil, err
 	}
 	s.setTime(o)
+	if o.Cluster != nil {
+		if err := s.ask(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	s.look()
 	s.addNodes(o)
 	s.describe(o)
 	return s, nil
+}
+
+// readFiles reads what changes, what was applied before and what is there.
+func (s *scene) readFiles(o *Options) (change, before, there []manifest.Item, err error) {
+	wanted, err := o.readWanted()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	from, err := o.readBefore(o.From, manifest.Strict)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	state, err := o.readBefore(o.State, manifest.Lenient)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	for _, set := range []*manifest.Set{state, from, wanted} {
+		if ignored := set.Ignored(); ignored != "" {
+			s.warnings = append(s.warnings, "ignored: "+ignored)
+		}
+	}
+	return s.told(wanted.Items), s.told(from.Items), s.told(state.Items), nil
 }
 
 func (o *Options) readWanted() (*manifest.Set, error) {
@@ -145,7 +178,7 @@ func (s *scene) stage(o *Options, wanted, from, state []manifest.Item) {
 	for _, item := range wanted {
 		// Quotas, nodes and the like that come with a manifest are the world of
 		// its rollout rather than a part of it, unless they are what changes.
-		if o.Change.Empty() && (isWorkload(item.Object) || there[ref(item.Object)] || len(o.State) > 0) {
+		if o.Change.Empty() && (isWorkload(item.Object) || there[ref(item.Object)] || len(o.State) > 0 || o.Cluster != nil) {
 			s.applied = append(s.applied, item)
 		} else {
 			s.settled = append(s.settled, item)
@@ -171,7 +204,7 @@ func (s *scene) choose(o *Options) error {
 		pool = slices.Concat(s.settled, s.loaded)
 	}
 	selection := selection{targets: o.Targets, selector: o.Selector}
-	if o.ExplicitNamespace {
+	if o.ExplicitNamespace || o.Cluster != nil && len(s.applied) == 0 {
 		selection.namespace = o.Namespace
 	}
 	var err error
@@ -217,6 +250,8 @@ func (s *scene) setTime(o *Options) {
 	switch newest := newestTime(objects(s.loaded)); {
 	case !o.Now.IsZero():
 		s.start = o.Now
+	case s.snapshot != nil && s.snapshot.Time.After(newest):
+		s.start = s.snapshot.Time.Truncate(time.Millisecond)
 	case !newest.IsZero():
 		s.start = newest
 	}

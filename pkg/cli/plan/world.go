@@ -29,7 +29,7 @@ type run struct {
 
 // simulate plays the scene in virtual time; what happens goes to log.
 func simulate(ctx context.Context, o *Options, s *scene, log *trace.Log) (*run, error) {
-	pods := &behaviour{options: o, healthy: map[string]bool{}}
+	pods := &behaviour{options: o, scene: s, healthy: map[string]bool{}}
 	world, err := scenario.NewWorld(scenario.Parts{
 		Version: o.Version,
 		Seed:    o.Seed,
@@ -42,6 +42,7 @@ func simulate(ctx context.Context, o *Options, s *scene, log *trace.Log) (*run, 
 	if err != nil {
 		return nil, fmt.Errorf("the scenario is wrong: %w", err)
 	}
+	pods.stored = world.Stored()
 	r := &run{Options: o, scene: s, pods: pods, world: world}
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
@@ -59,6 +60,7 @@ func (r *run) prepare(ctx context.Context) error {
 	if err := r.world.Load(stored(r.scene.loaded)...); err != nil {
 		return err
 	}
+	r.scene.release()
 	if len(r.scene.settled) > 0 {
 		if err := r.world.Settle(ctx, stored(r.scene.settled)...); err != nil {
 			return located(err, r.scene.settled)
@@ -98,6 +100,12 @@ func (r *run) begin(ctx context.Context, hand engine.Hand) error {
 		return r.beginManifest(ctx, hand)
 	}
 	for _, target := range r.scene.targets {
+		if answer, ok := r.scene.answers[target]; ok {
+			if err := r.write(ctx, hand, answer); err != nil {
+				return err
+			}
+			continue
+		}
 		obj, err := hand.Get(ctx, target)
 		if err != nil {
 			return err
@@ -119,7 +127,10 @@ func (r *run) begin(ctx context.Context, hand engine.Hand) error {
 func (r *run) beginManifest(ctx context.Context, hand engine.Hand) error {
 	for _, item := range r.scene.applied {
 		obj, err := hand.Get(ctx, ref(item.Object))
+		answer, answered := r.scene.answers[ref(item.Object)]
 		switch {
+		case answered:
+			err = r.write(ctx, hand, answer)
 		case apierrors.IsNotFound(err):
 			err = r.write(ctx, hand, item.Object)
 		case err == nil && isWorkload(item.Object):
@@ -145,6 +156,9 @@ func (r *run) write(ctx context.Context, hand engine.Hand, obj manifest.Object) 
 
 // before is the manifest of --from that an object was made with.
 func (r *run) before(obj manifest.Object) manifest.Object {
+	if r.scene.snapshot != nil {
+		return nil // the live object's annotation knows
+	}
 	for _, item := range r.scene.settled {
 		if ref(item.Object) == ref(obj) {
 			return item.Object

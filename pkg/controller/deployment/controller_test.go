@@ -183,6 +183,9 @@ func makeSet(t *testing.T, w *world, td *datadriven.TestData) {
 	if td.HasArg("desired") {
 		rs.Annotations = map[string]string{rollout.DesiredReplicasAnnotation: text(td, "desired", "")}
 	}
+	if td.HasArg("revision") {
+		metav1.SetMetaDataAnnotation(&rs.ObjectMeta, rollout.RevisionAnnotation, text(td, "revision", ""))
+	}
 	if td.HasArg("owned") {
 		rs.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w.stored.get("Deployment", "default", "web"), rollout.DeploymentKind)}
 	}

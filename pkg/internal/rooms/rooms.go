@@ -26,6 +26,7 @@ var (
 // Rooms is the table; docs/architecture.md tells it in words.
 var Rooms = []Room{
 	{Path: "pkg/trace", For: "names what happened", Calls: join(clocks, random, printing)},
+	{Path: "pkg/trace/derive", For: "reads off two versions of an object what happened", Imports: []string{"pkg/trace", "pkg/rollout"}, Foreign: clientGo, Calls: join(clocks, random, printing)},
 	{Path: "pkg/rollout", For: "computes", Imports: []string{"pkg/trace"}, Foreign: clientGo, Calls: join(clocks, random, printing)},
 	{Path: "pkg/engine", For: "says what a controller may do", Imports: []string{"pkg/trace"}, Foreign: clientGo, Calls: join(clocks, random, printing)},
 	{Path: "pkg/controller", For: "decides and writes", Imports: []string{"pkg/engine", "pkg/rollout", "pkg/trace"}, Foreign: clientGo, Calls: join(clocks, random, printing)},
@@ -40,7 +41,8 @@ var Rooms = []Room{
 	{Path: "pkg/internal/eventscript", For: "writes events for tests", Imports: []string{"pkg/trace"}, Calls: join(clocks, random, printing)},
 	{Path: "pkg/scenario", For: "puts worlds together from words", Imports: []string{"pkg/apis", "pkg/change", "pkg/manifest", "pkg/sim", "pkg/engine", "pkg/rollout", "pkg/trace", "pkg/timeline", "pkg/controller", "plugins"},
 		Foreign: clientGo, Calls: join(clocks, random, printing)},
-	{Path: "pkg/cli", For: "wires", Imports: []string{"pkg/apis", "pkg/change", "pkg/manifest", "pkg/scenario", "pkg/sim", "pkg/engine", "pkg/rollout", "pkg/trace", "pkg/timeline", "pkg/view", "pkg/controller", "plugins"},
+	{Path: "pkg/live", For: "talks to an API server", Imports: []string{"pkg/engine", "pkg/rollout", "pkg/trace"}, Calls: join(random, printing), Goroutines: true},
+	{Path: "pkg/cli", For: "wires", Imports: []string{"pkg/apis", "pkg/change", "pkg/live", "pkg/manifest", "pkg/scenario", "pkg/sim", "pkg/engine", "pkg/rollout", "pkg/trace", "pkg/timeline", "pkg/view", "pkg/controller", "plugins"},
 		Calls: random, Goroutines: true},
 	{Path: "cmd", For: "starts the program", Imports: []string{"pkg/cli"}, Goroutines: true},
 	{Path: "pkg/internal/rooms", For: "keeps the rooms apart", Goroutines: true},

@@ -1,0 +1,135 @@
+package controllers
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/live"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/view"
+)
+
+// rawFlags are flags whose values need reading.
+type rawFlags struct {
+	all         bool
+	leaderElect bool
+	lease       live.Lease
+	version     string
+}
+
+func (o *Options) addFlags(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	flags.BoolVarP(&o.raw.all, "all-namespaces", "A", false, "Drive all namespaces; so it is without -n too")
+	flags.StringVar(&o.Detail, "detail", "", "Print what happens: decisions, pods or syncs (every pass, delivery and write)")
+	flags.Lookup("detail").NoOptDefVal = "syncs"
+	flags.StringVarP(&o.Format, "output", "o", "", "jsonl: print it as JSON lines")
+	flags.StringVar(&o.Color, "color", "auto", "auto, always or never")
+	flags.BoolVar(&o.Host.Force, "force", false, "Run although another Deployment controller seems to be at work")
+	flags.Float32Var(&o.QPS, "kube-api-qps", 20, "Requests a second of each controller's client; 0 or less is no limit")
+	flags.IntVar(&o.Burst, "kube-api-burst", 30, "Requests that may exceed it at once")
+	flags.IntVar(&o.DeploymentWorkers, "concurrent-deployment-syncs", 5, "Deployments handled at the same time")
+	flags.IntVar(&o.ReplicaSetWorkers, "concurrent-replicaset-syncs", 5, "ReplicaSets handled at the same time")
+	flags.DurationVar(&o.Host.MinResync, "min-resync-period", 12*time.Hour, "The least time between two looks at everything")
+	flags.BoolVar(&o.raw.leaderElect, "leader-elect", true, "Run only while holding a Lease")
+	flags.StringVar(&o.raw.lease.Namespace, "lease-namespace", "", "The Lease's namespace (default: that of -n, or kube-system)")
+	flags.StringVar(&o.raw.lease.Name, "lease-name", live.LeaseName, "The Lease's name")
+	flags.DurationVar(&o.raw.lease.Duration, "leader-elect-lease-duration", 15*time.Second, "How long others wait for a holder that is silent")
+	flags.DurationVar(&o.raw.lease.RenewDeadline, "leader-elect-renew-deadline", 10*time.Second, "How long the holder tries to renew before it stops")
+	flags.DurationVar(&o.raw.lease.RetryPeriod, "leader-elect-retry-period", 2*time.Second, "How often taking or renewing it is tried")
+	flags.StringVar(&o.raw.version, "kubernetes-version", "", "The release whose controllers to run, from "+rollout.OldestVersion.String()+" (default: the server's, or the nearest)")
+}
+
+// completeFlags lets the shell complete flags that take one of a few words.
+func completeFlags(cmd *cobra.Command) {
+	for flag, words := range map[string][]string{
+		"detail": {"decisions", "pods", "syncs"}, "output": {"jsonl"}, "color": {"auto", "always", "never"},
+	} {
+		// The error would only say that the flag does not exist.
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	}
+}
+
+func (o *Options) complete(f genericclioptions.RESTClientGetter) error {
+	configured, err := live.Configured(f)
+	if err != nil {
+		return err
+	}
+	if !configured {
+		return errors.New("there is no cluster to drive: set a kubeconfig context")
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	namespace, explicit, err := f.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return err
+	}
+	if given, ok := f.(*genericclioptions.ConfigFlags); ok { // a context's own namespace does not limit
+		explicit = given.Namespace != nil && *given.Namespace != ""
+	}
+	if explicit && !o.raw.all {
+		o.Host.Namespace = namespace
+	}
+	o.completeLease()
+	if o.Config, err = f.ToRESTConfig(); err != nil {
+		return err
+	}
+	return o.completeVersion(f)
+}
+
+func (o *Options) check() error {
+	if _, ok := depths[o.Detail]; o.Detail != "" && !ok {
+		return fmt.Errorf("--detail %q: it takes decisions, pods or syncs", o.Detail)
+	}
+	if _, err := view.ParseColor(o.Color); err != nil {
+		return err
+	}
+	switch {
+	case o.DeploymentWorkers < 1 || o.ReplicaSetWorkers < 1:
+		return errors.New("--concurrent-deployment-syncs and --concurrent-replicaset-syncs take at least 1")
+	case o.QPS > 0 && o.Burst < 1:
+		return errors.New("--kube-api-burst takes at least 1")
+	case o.Host.MinResync <= 0:
+		return errors.New("--min-resync-period must be more than nothing")
+	case o.Format != "" && o.Format != "jsonl":
+		return fmt.Errorf("-o %q: it takes jsonl", o.Format)
+	case o.Format != "" && o.Detail == "":
+		return errors.New("-o jsonl prints what --detail asks for: pass both")
+	}
+	return nil
+}
+
+func (o *Options) completeLease() {
+	if !o.raw.leaderElect {
+		return
+	}
+	lease := o.raw.lease
+	if lease.Namespace == "" {
+		lease.Namespace = live.LeaseNamespace(o.Host.Namespace)
+	}
+	o.Host.Lease = &lease
+}
+
+// completeVersion follows the server's release unless a flag names one.
+func (o *Options) completeVersion(f genericclioptions.RESTClientGetter) error {
+	var err error
+	if o.raw.version != "" {
+		o.Version, err = rollout.ParseVersion(o.raw.version)
+		return err
+	}
+	discovery, err := f.ToDiscoveryClient()
+	if err != nil {
+		return err
+	}
+	server, err := discovery.ServerVersion()
+	if err != nil {
+		return fmt.Errorf("asking the server for its version: %w", err)
+	}
+	o.Version, _ = rollout.NearestVersion(server.GitVersion)
+	return nil
+}

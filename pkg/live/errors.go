@@ -1,0 +1,88 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+)
+
+// Error is what went wrong between here and the server, with the words that
+// kubectl has for it.
+type Error struct {
+	text string
+	err  error
+}
+
+func (e *Error) Error() string { return e.text }
+
+// Unwrap is the error underneath.
+func (e *Error) Unwrap() error { return e.err }
+
+// Verbatim says that the text is printed as it is, without "error: " before it.
+func (e *Error) Verbatim() {}
+
+// explain words an error as kubectl does (pkg/cmd/util StandardErrorMessage).
+// A failed validation stays as it is: its causes are told one by one.
+func explain(err error) error {
+	var status apierrors.APIStatus
+	var address *url.Error
+	var worded *Error
+	switch {
+	case err == nil, errors.As(err, &worded):
+		return err
+	case apierrors.IsInvalid(err):
+		return err
+	case errors.As(err, &status):
+		return &Error{serverText(status.Status()), err}
+	case errors.As(err, &address):
+		return &Error{connectionText(address), err}
+	}
+	return err
+}
+
+func serverText(s metav1.Status) string {
+	switch {
+	case s.Reason == metav1.StatusReasonUnauthorized:
+		return fmt.Sprintf("error: You must be logged in to the server (%s)", s.Message)
+	case s.Reason != "":
+		return fmt.Sprintf("Error from server (%s): %s", s.Reason, s.Message)
+	}
+	return "Error from server: " + s.Message
+}
+
+func connectionText(err *url.Error) string {
+	if strings.Contains(err.Err.Error(), "connection refused") || utilnet.IsConnectionRefused(err) {
+		host := err.URL
+		if server, bad := url.Parse(err.URL); bad == nil {
+			host = server.Host
+		}
+		return fmt.Sprintf("The connection to the server %s was refused - did you specify the right host or port?", host)
+	}
+	return fmt.Sprintf("Unable to connect to the server: %v", err.Err)
+}
+
+// in adds what was done to which file to a server's error, as kubectl does
+// (pkg/cmd/util AddSourceToErr).
+func in(verb, source string, err error) error {
+	var status *apierrors.StatusError
+	if err == nil || source == "" {
+		return err
+	}
+	if errors.As(err, &status) {
+		out := *status
+		out.ErrStatus.Message = fmt.Sprintf("error when %s %q: %v", verb, source, status.ErrStatus.Message)
+		return &out
+	}
+	return fmt.Errorf("error when %s %q: %w", verb, source, err)
+}
+
+// notAllowed reports an authorizer's refusal to let the user do this at all;
+// admission refuses with the same code, for its own reasons.
+func notAllowed(err error, verb string) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "cannot "+verb+" resource ")
+}

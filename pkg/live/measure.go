@@ -1,0 +1,108 @@
+package live
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Times is how long pods took from their binding to being ready.
+type Times struct {
+	Pods      int // measured
+	Mean, P95 time.Duration
+	// Low and High bound an even spread with the mean and the variance of what was measured.
+	Low, High time.Duration
+}
+
+// Measure is how long the pods of a workload, a Deployment or a ReplicaSet,
+// have taken. Times are false where no pod tells.
+func (s *Snapshot) Measure(workload Object) (Times, bool) {
+	owners := map[types.UID]bool{}
+	if rs, ok := workload.(*appsv1.ReplicaSet); ok {
+		owners[rs.UID] = true
+	}
+	for _, rs := range s.ReplicaSets {
+		if metav1.IsControlledBy(rs, workload) {
+			owners[rs.UID] = true
+		}
+	}
+	var all []float64
+	for _, pod := range s.Pods {
+		if owner := metav1.GetControllerOfNoCopy(pod); owner == nil || !owners[owner.UID] {
+			continue
+		}
+		if took, ok := timeToReady(pod); ok {
+			all = append(all, took.Seconds())
+		}
+	}
+	all = withoutRelapses(all)
+	if len(all) == 0 {
+		return Times{}, false
+	}
+	return spread(all), true
+}
+
+// timeToReady is what the conditions tell of a pod that became ready once. A
+// restarted container has made its pod ready a second time.
+func timeToReady(pod *corev1.Pod) (time.Duration, bool) {
+	var bound, ready time.Time
+	for _, c := range pod.Status.Conditions {
+		if c.Status != corev1.ConditionTrue {
+			continue
+		}
+		switch c.Type {
+		case corev1.PodScheduled:
+			bound = c.LastTransitionTime.Time
+		case corev1.PodReady:
+			ready = c.LastTransitionTime.Time
+		}
+	}
+	for i := range pod.Status.ContainerStatuses {
+		if pod.Status.ContainerStatuses[i].RestartCount > 0 {
+			return 0, false
+		}
+	}
+	return ready.Sub(bound), !bound.IsZero() && !ready.IsZero() && !ready.Before(bound) && pod.DeletionTimestamp == nil
+}
+
+// withoutRelapses leaves out pods that took far longer than most: their probes
+// failed later on, and the condition tells of the recovery.
+func withoutRelapses(all []float64) []float64 {
+	if len(all) == 0 {
+		return nil
+	}
+	slices.Sort(all)
+	limit := 5*all[len(all)/2] + 10
+	return slices.DeleteFunc(all, func(v float64) bool { return v > limit })
+}
+
+// rounding is the variance that two times cut to whole seconds add to their difference.
+const rounding = 1.0 / 6
+
+// spread makes an even spread of sorted seconds. The mean of differences of
+// whole seconds is right, as both ends lose half a second on average; their
+// variance is too large by a known amount.
+func spread(all []float64) Times {
+	mean, variance := 0.0, 0.0
+	for _, v := range all {
+		mean += v / float64(len(all))
+	}
+	for _, v := range all {
+		variance += (v - mean) * (v - mean) / float64(len(all))
+	}
+	half := math.Sqrt(3 * max(variance-rounding, 0))
+	low, high := max(mean-half, 0), mean+half
+	t := Times{Pods: len(all), Mean: seconds(mean), Low: seconds(low), High: seconds(high)}
+	t.P95 = seconds(low + 0.95*(high-low))
+	return t
+}
+
+// seconds is a duration to the tenth of a second: the sources are no finer.
+func seconds(s float64) time.Duration {
+	return time.Duration(math.Round(s*10)) * 100 * time.Millisecond
+}

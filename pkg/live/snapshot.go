@@ -1,0 +1,180 @@
+package live
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+)
+
+// Snapshot is what a plan begins with, as read from a cluster.
+type Snapshot struct {
+	Time    time.Time // the server's, when the reading ended
+	Version string    // the server's release, as v1.37.2; empty when it does not say
+
+	Deployments []*appsv1.Deployment
+	ReplicaSets []*appsv1.ReplicaSet // those of the Deployments, those asked for, and orphans these would adopt
+	Pods        []*corev1.Pod        // those of the ReplicaSets, and orphans these would adopt
+	// Others are pods of other owners, cut down to what takes room from the rest.
+	Others      []*corev1.Pod
+	Nodes       []*corev1.Node
+	Quotas      []*corev1.ResourceQuota
+	LimitRanges []*corev1.LimitRange
+	Autoscalers []*autoscalingv2.HorizontalPodAutoscaler
+	Budgets     []*policyv1.PodDisruptionBudget
+	Classes     []*schedulingv1.PriorityClass
+
+	nodesAsked bool
+	denied     map[string]bool
+}
+
+// The resources whose reading may be forbidden.
+const (
+	nodes         = "nodes"
+	replicaSets   = "replicasets"
+	pods          = "pods"
+	podsElsewhere = "pods of other namespaces"
+	quotas        = "resourcequotas"
+	limitRanges   = "limitranges"
+	autoscalers   = "horizontalpodautoscalers"
+	budgets       = "poddisruptionbudgets"
+	classes       = "priorityclasses"
+)
+
+// assumed says what is taken to be so where kinds cannot be read.
+var assumed = []struct {
+	kinds []string
+	what  string
+}{
+	{[]string{replicaSets, pods}, "the last rollout is taken as finished"},
+	{[]string{nodes}, "capacity is taken as unlimited"},
+	{[]string{podsElsewhere}, "what they use of the nodes is taken as free"},
+	{[]string{quotas, limitRanges}, "none are taken to be there"},
+	{[]string{autoscalers, budgets}, "none are taken to be there"},
+	{[]string{classes}, "pods are taken to be of equal priority"},
+}
+
+// Warnings say what the user may not read and what is assumed instead.
+func (s *Snapshot) Warnings() []string {
+	var out []string
+	for _, a := range assumed {
+		var missing []string
+		for _, kind := range a.kinds {
+			if s.denied[kind] {
+				missing = append(missing, kind)
+			}
+		}
+		if len(missing) > 0 {
+			out = append(out, "cannot list "+strings.Join(missing, " and ")+": "+a.what)
+		}
+	}
+	for _, hpa := range s.Autoscalers {
+		if target := hpa.Spec.ScaleTargetRef; s.has(target.Kind, hpa.Namespace, target.Name) {
+			out = append(out, "horizontalpodautoscaler/"+hpa.Name+" sets the replicas of "+strings.ToLower(target.Kind)+"/"+target.Name+
+				": the plan keeps them as they are")
+		}
+	}
+	return out
+}
+
+func (s *Snapshot) has(kind, namespace, name string) bool {
+	return slices.ContainsFunc(s.Deployments, func(d *appsv1.Deployment) bool {
+		return kind == "Deployment" && d.Namespace == namespace && d.Name == name
+	}) || slices.ContainsFunc(s.ReplicaSets, func(rs *appsv1.ReplicaSet) bool {
+		return kind == "ReplicaSet" && rs.Namespace == namespace && rs.Name == name
+	})
+}
+
+// NodesKnown reports whether Nodes are all nodes there are.
+func (s *Snapshot) NodesKnown() bool { return s.nodesAsked && !s.denied[nodes] }
+
+// ClassesKnown reports whether Classes are all priority classes there are.
+func (s *Snapshot) ClassesKnown() bool { return s.NodesKnown() && !s.denied[classes] }
+
+// PodsKnown reports whether the ReplicaSets and pods of the workloads could be read.
+func (s *Snapshot) PodsKnown() bool { return !s.denied[replicaSets] && !s.denied[pods] }
+
+// Find is the Deployment or ReplicaSet of that name, nil when it is not there.
+func (s *Snapshot) Find(ref trace.Ref) Object {
+	for _, d := range s.Deployments {
+		if ref == (trace.Ref{Kind: "Deployment", Namespace: d.Namespace, Name: d.Name}) {
+			return d
+		}
+	}
+	for _, rs := range s.ReplicaSets {
+		if ref == (trace.Ref{Kind: "ReplicaSet", Namespace: rs.Namespace, Name: rs.Name}) {
+			return rs
+		}
+	}
+	return nil
+}
+
+// Objects are all objects with their kinds set, the workloads first and each
+// kind in order of namespace and name.
+func (s *Snapshot) Objects() []Object {
+	var out []Object
+	out = appendKind(out, s.Deployments, appsv1.SchemeGroupVersion.WithKind("Deployment"))
+	out = appendKind(out, s.ReplicaSets, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))
+	out = appendKind(out, s.Pods, corev1.SchemeGroupVersion.WithKind("Pod"))
+	out = appendKind(out, s.Others, corev1.SchemeGroupVersion.WithKind("Pod"))
+	out = appendKind(out, s.Nodes, corev1.SchemeGroupVersion.WithKind("Node"))
+	out = appendKind(out, s.Quotas, corev1.SchemeGroupVersion.WithKind("ResourceQuota"))
+	out = appendKind(out, s.LimitRanges, corev1.SchemeGroupVersion.WithKind("LimitRange"))
+	out = appendKind(out, s.Autoscalers, autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"))
+	out = appendKind(out, s.Budgets, policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"))
+	return appendKind(out, s.Classes, schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"))
+}
+
+func appendKind[T Object](out []Object, objs []T, gvk schema.GroupVersionKind) []Object {
+	slices.SortFunc(objs, func(a, b T) int {
+		return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
+	})
+	for _, obj := range objs {
+		obj.GetObjectKind().SetGroupVersionKind(gvk)
+		out = append(out, obj)
+	}
+	return out
+}
+
+// addMissingClasses makes up the priority classes that templates name where
+// classes cannot be read, with the priority that the class's pods have.
+func (s *Snapshot) addMissingClasses() {
+	if s.ClassesKnown() {
+		return
+	}
+	values := map[string]int32{}
+	for _, d := range s.Deployments {
+		values[d.Spec.Template.Spec.PriorityClassName] = 0
+	}
+	for _, rs := range s.ReplicaSets {
+		values[rs.Spec.Template.Spec.PriorityClassName] = 0
+	}
+	for _, pod := range s.Pods {
+		if pod.Spec.Priority != nil {
+			values[pod.Spec.PriorityClassName] = *pod.Spec.Priority
+		}
+	}
+	delete(values, "")
+	for name, value := range values {
+		if !strings.HasPrefix(name, "system-") {
+			s.Classes = append(s.Classes, MakeClass(name, value))
+		}
+	}
+}
+
+// MakeClass is a priority class made up for one that cannot be read.
+func MakeClass(name string, value int32) *schedulingv1.PriorityClass {
+	class := &schedulingv1.PriorityClass{Value: value}
+	class.Name = name
+	class.SetGroupVersionKind(schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"))
+	return class
+}
