@@ -38,7 +38,7 @@ type Options struct {
 	Grace time.Duration
 	// Force goes on when another Deployment controller is noticed at work.
 	Force bool
-	// Trace is told of every event, in order, one at a time. It must not block.
+	// Trace is told of every event until Done, in order, one at a time. It must not block.
 	Trace func(trace.Event)
 	// Problem is told of failed passes and watches, by several goroutines. They
 	// are tried again.
@@ -61,6 +61,7 @@ type Host struct {
 	cache   *informerCache
 	factory informers.SharedInformerFactory
 	runners []*runner
+	hands   kubernetes.Interface // what a person's changes go through
 
 	stop  context.CancelCauseFunc
 	ready chan struct{}
@@ -141,6 +142,9 @@ func (h *Host) prepare(ctx context.Context, config *rest.Config, specs []engine.
 		return err
 	}
 	if err := h.prepareInformers(shared); err != nil {
+		return err
+	}
+	if h.hands, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}
 	for _, spec := range specs {
@@ -237,6 +241,7 @@ func (h *Host) run(ctx context.Context, run func(context.Context) error) {
 		h.err = cause
 	}
 	h.stop(nil)
+	h.journal.close()
 }
 
 func (h *Host) runAlone(ctx context.Context) error {

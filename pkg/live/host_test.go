@@ -54,6 +54,7 @@ func hosted(t *testing.T, client *fake.Clientset, o Options) *Host {
 	t.Helper()
 	ctx, stop := context.WithCancelCause(t.Context())
 	h := &Host{options: o.completed(), clock: clock.RealClock{}, stop: stop, ready: make(chan struct{}), done: make(chan struct{})}
+	h.hands = client
 	h.journal, h.guard = newJournal(o.Trace, h.clock), newGuard(stop)
 	if err := h.prepareInformers(client); err != nil {
 		t.Fatal(err)
@@ -140,6 +141,41 @@ func TestHostCreates(t *testing.T) {
 	}
 	if created != 3 || byRule[trace.Room] != 1 {
 		t.Errorf("traced %d pods and scalings %v, want 3 pods and one of Room", created, byRule)
+	}
+}
+
+// A goal's change is made and followed to its end; the cache must have it first.
+func TestHostRuns(t *testing.T) {
+	h := hosted(t, numbered(), Options{})
+	web := trace.Ref{Kind: "Deployment", Namespace: "team", Name: "web"}
+	goal := engine.Goal{Workloads: []trace.Ref{web}, Limit: 20 * time.Second, Begin: func(ctx context.Context, hand engine.Hand) error {
+		_, err := hand.Apply(ctx, webOf(0))
+		return err
+	}}
+	if out, err := h.Run(t.Context(), goal); err != nil || out.Why != rollout.EndComplete {
+		t.Errorf("no pods wanted: %+v, %v, want Complete", out, err)
+	}
+	goal.Limit = 300 * time.Millisecond
+	goal.Begin = func(ctx context.Context, hand engine.Hand) error {
+		_, err := hand.Apply(ctx, webOf(2)) // nothing makes them ready
+		return err
+	}
+	if out, err := h.Run(t.Context(), goal); err != nil || out.Why != endLimit {
+		t.Errorf("two pods that never get ready: %+v, %v, want Limit", out, err)
+	}
+	goal.Begin = func(ctx context.Context, hand engine.Hand) error { return hand.Delete(ctx, web, "") }
+	if _, err := h.Run(t.Context(), goal); err != nil {
+		t.Error(err)
+	}
+	goal.Begin, goal.Limit = nil, 20*time.Second
+	if out, err := h.Run(t.Context(), goal); err != nil || out.Why != endGone {
+		t.Errorf("deleted: %+v, %v, want Gone", out, err)
+	}
+	if err := h.Stop(); err != nil {
+		t.Error(err)
+	}
+	if _, err := h.Run(t.Context(), goal); err == nil {
+		t.Error("a stopped host runs")
 	}
 }
 

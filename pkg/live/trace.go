@@ -84,6 +84,16 @@ func (j *journal) add(e trace.Event) trace.Seq {
 	return e.Seq
 }
 
+// close ends the trace: what stray goroutines still say is dropped.
+func (j *journal) close() {
+	if j == nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.sink = func(trace.Event) {}
+}
+
 // depart is told of a write on its way.
 func (j *journal) depart(r request) {
 	if j == nil {

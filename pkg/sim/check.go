@@ -163,7 +163,7 @@ func (c *checker) created(e trace.Event, d trace.Created) error {
 // status must be the truth about its pods, and nothing old may be left.
 func (w *World) Finished(ref trace.Ref) error {
 	d, ok := w.workload(ref).(*appsv1.Deployment)
-	if !ok || endOfDeployment(d) != endComplete {
+	if !ok || rollout.DeploymentEnd(d) != rollout.EndComplete {
 		return nil
 	}
 	sets := rollout.Split(d, w.owned(d))

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
@@ -24,14 +23,11 @@ type goal struct {
 	decided   time.Time // when all workloads had ended; zero before
 }
 
-// Words of trace.Ended.
+// Words of trace.Ended beside those of pkg/rollout.
 const (
-	endComplete = "Complete"
-	endDeadline = "Deadline"
-	endPaused   = "Paused"
-	endGone     = "Gone"
-	endIdle     = "Idle"
-	endLimit    = "Limit"
+	endGone  = "Gone"
+	endIdle  = "Idle"
+	endLimit = "Limit"
 )
 
 // afterLife is how long a run goes on after its end to see old pods out.
@@ -134,7 +130,7 @@ func (w *World) settled() bool {
 		}
 	}
 	for _, end := range g.ends {
-		if end == "" || end == endPaused && w.loop.activity > 0 {
+		if end == "" || end == rollout.EndPaused && w.loop.activity > 0 {
 			return false
 		}
 	}
@@ -143,14 +139,14 @@ func (w *World) settled() bool {
 
 // worst is the end of the run as a whole.
 func (w *World) worst() string {
-	for _, end := range []string{endDeadline, endPaused, endGone} {
+	for _, end := range []string{rollout.EndDeadline, rollout.EndPaused, endGone} {
 		for _, e := range w.goal.ends {
 			if e == end {
 				return end
 			}
 		}
 	}
-	return endComplete
+	return rollout.EndComplete
 }
 
 // patience is how long nothing may be written before the run counts as idle:
@@ -179,30 +175,11 @@ func (w *World) workload(ref trace.Ref) Object {
 func (w *World) endOf(ref trace.Ref) string {
 	switch o := w.workload(ref).(type) {
 	case *appsv1.Deployment:
-		return endOfDeployment(o)
+		return rollout.DeploymentEnd(o)
 	case *appsv1.ReplicaSet:
-		if s := o.Status; s.ObservedGeneration >= o.Generation && s.AvailableReplicas == *o.Spec.Replicas && s.Replicas == s.AvailableReplicas {
-			return endComplete
-		}
-		return ""
+		return rollout.ReplicaSetEnd(o)
 	}
 	return endGone
-}
-
-func endOfDeployment(d *appsv1.Deployment) string {
-	if d.Status.ObservedGeneration < d.Generation {
-		return ""
-	}
-	progress := rollout.Condition(d.Status.Conditions, appsv1.DeploymentProgressing)
-	switch {
-	case progress != nil && progress.Status == corev1.ConditionFalse && progress.Reason == rollout.ReasonProgressDeadlineExceeded:
-		return endDeadline
-	case rollout.Complete(d, d.Status) && (progress == nil || progress.Reason == rollout.ReasonNewReplicaSetAvailable):
-		return endComplete
-	case d.Spec.Paused:
-		return endPaused
-	}
-	return ""
 }
 
 // touched notes a write for the run's end.

@@ -18,12 +18,10 @@ type Code int
 
 // The exit codes; scripts rely on them.
 const (
-	Done          Code = 0 // as predicted, or done
-	Failure       Code = 1 // an error of input, cluster or tool
-	Changes       Code = 2 // with --detailed-exitcode: there are changes
-	Condition     Code = 3 // a --fail-on condition is met
-	RolloutFailed Code = 4 // a real rollout failed
-	Diverged      Code = 5 // a real rollout left the plan
+	Done      Code = 0 // as predicted, or done
+	Failure   Code = 1 // an error of input, cluster or tool
+	Changes   Code = 2 // with --detailed-exitcode: there are changes
+	Condition Code = 3 // a --fail-on condition is met
 )
 
 // Help lists the codes for the help text.
@@ -31,9 +29,7 @@ const Help = `Exit codes:
   0  as predicted, or done
   1  an error of input, cluster or tool
   2  with --detailed-exitcode: there are changes
-  3  a --fail-on condition is met
-  4  a real rollout failed
-  5  a real rollout left the plan (--fail-on-divergence)`
+  3  a --fail-on condition is met`
 
 // Error ends the process with a code other than Failure.
 type Error struct {

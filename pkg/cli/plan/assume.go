@@ -124,6 +124,9 @@ func (s *scene) describe(o *Options) {
 		s.facts = append(s.facts, "ready after "+s.rangeText(o.ReadyAfter, readyAfter))
 	}
 	s.facts = append(s.facts, "gone after "+s.rangeText(o.ExitAfter, exitAfter))
+	if len(s.story.Pods) > 0 {
+		s.facts = append(s.facts, "but as the scenario says of the pods it matches")
+	}
 }
 
 // rangeText words the range of a flag, or else what is assumed of the workloads' pods.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
@@ -58,6 +60,7 @@ func newScene(ctx context.Context, o *Options) (*scene, error) {
 	s.stage(o, change, before, there)
 	if o.Cluster == nil {
 		s.warnings = append(s.warnings, missing(objects(s.loaded))...)
+		s.warnings = append(s.warnings, idle(objects(s.all()))...)
 	}
 	if err := s.choose(o); err != nil {
 		return nil, err
@@ -75,6 +78,25 @@ func newScene(ctx context.Context, o *Options) (*scene, error) {
 	s.addNodes(o)
 	s.describe(o)
 	return s, nil
+}
+
+// idle names the objects of the input that the simulated world has no part for
+// yet, each with what that means for the plan.
+func idle(objs []manifest.Object) (warnings []string) {
+	for _, obj := range objs {
+		effect := ""
+		switch obj.(type) {
+		case *autoscalingv2.HorizontalPodAutoscaler:
+			effect = "is not simulated: replicas change only where the input says so"
+		case *corev1.LimitRange:
+			effect = "is not simulated: pods get no default requests or limits from it"
+		default:
+			continue
+		}
+		kind := obj.GetObjectKind().GroupVersionKind().Kind
+		warnings = append(warnings, fmt.Sprintf("%s %s %s", kind, manifest.Printable(obj.GetName()), effect))
+	}
+	return warnings
 }
 
 // readFiles reads what changes, what was applied before and what is there.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -52,6 +53,12 @@ func simulate(ctx context.Context, o *Options, s *scene, log *trace.Log) (*run, 
 		goal.Begin = r.begin
 	}
 	_, err = r.world.Run(ctx, goal)
+	r.warnings = append(r.warnings, r.world.Warnings...)
+	if failed := r.world.Person.Err(); failed != nil {
+		for _, line := range strings.Split(failed.Error(), "\n") {
+			r.warnings = append(r.warnings, "the scenario: "+line)
+		}
+	}
 	return r, err
 }
 
