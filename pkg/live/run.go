@@ -32,12 +32,8 @@ const lookEvery = 100 * time.Millisecond
 // one way or another, or the limit; a limit of zero is none. The host goes on
 // driving afterwards. Errors are those of the change, of ctx and of the host.
 func (h *Host) Run(ctx context.Context, g engine.Goal) (engine.Outcome, error) {
-	select {
-	case <-h.ready:
-	case <-h.done:
-		return engine.Outcome{}, h.ended()
-	case <-ctx.Done():
-		return engine.Outcome{}, ctx.Err()
+	if err := h.awaitReady(ctx); err != nil {
+		return engine.Outcome{}, err
 	}
 	began, hand := h.clock.Now(), &hand{client: h.hands, written: map[trace.Ref]Object{}}
 	if g.Begin != nil {
@@ -53,6 +49,22 @@ func (h *Host) Run(ctx context.Context, g engine.Goal) (engine.Outcome, error) {
 		h.journal.emit(trace.Event{Actor: trace.ActorWorld, Object: ref, Detail: trace.Ended{Why: why}})
 	}
 	return engine.Outcome{Why: why, Duration: h.clock.Since(began)}, nil
+}
+
+// awaitReady is an error when the host does not run, or no more.
+func (h *Host) awaitReady(ctx context.Context) error {
+	select {
+	case <-h.ready:
+	case <-h.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-h.done:
+		return h.ended()
+	default:
+		return nil
+	}
 }
 
 // ended is why a host does not run, once it is done.

@@ -132,7 +132,7 @@ func (c *checker) scaled(e trace.Event, d trace.Scaled) error {
 		return nil
 	}
 	spec, ok := c.specs[set.owner]
-	if !ok || d.To <= d.From || e.Offset < c.disturbed {
+	if !ok || d.Why != trace.Room || e.Offset < c.disturbed {
 		return nil
 	}
 	var sum int32
@@ -141,7 +141,7 @@ func (c *checker) scaled(e trace.Event, d trace.Scaled) error {
 			sum += s.size
 		}
 	}
-	if sum > spec.Replicas+spec.Surge {
+	if most := spec.Replicas + spec.Surge; sum > most && sum-(d.To-d.From) <= most {
 		return fmt.Errorf("%w: %d > %d + %d", errBudget, sum, spec.Replicas, spec.Surge)
 	}
 	return nil

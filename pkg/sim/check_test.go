@@ -26,7 +26,7 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 		want  error
 	}{
 		"a step in the budget": {trace.Event{Seq: 7, Offset: minute, Actor: trace.ActorDeployment, Object: old, Detail: trace.Scaled{From: 2, To: 1, Owner: deployment}}, nil},
-		"over the budget":      {trace.Event{Seq: 7, Offset: minute, Actor: trace.ActorDeployment, Object: next, Detail: trace.Scaled{From: 1, To: 2, Owner: deployment}}, errBudget},
+		"over the budget":      {trace.Event{Seq: 7, Offset: minute, Actor: trace.ActorDeployment, Object: next, Detail: trace.Scaled{From: 1, To: 2, Why: trace.Room, Owner: deployment}}, errBudget},
 		"a pod too many":       {trace.Event{Seq: 7, Offset: minute, Actor: trace.ActorReplicaSet, Object: pod("d"), Detail: trace.Created{Owner: next}}, errPods},
 		"cause after effect":   {trace.Event{Seq: 7, Cause: 8, Object: next, Detail: trace.Enqueued{}}, errOrder},
 		"time runs back":       {trace.Event{Seq: 7, Offset: -1, Object: next, Detail: trace.Enqueued{}}, errOrder},

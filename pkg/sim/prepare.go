@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -98,22 +97,41 @@ func keepObserved(is, was *corev1.PodStatus) {
 	if is.ObservedGeneration == 0 {
 		is.ObservedGeneration = was.ObservedGeneration
 	}
-	known := map[corev1.PodConditionType][]int64{}
-	for _, c := range was.Conditions {
-		if c.ObservedGeneration != 0 {
-			known[c.Type] = append(known[c.Type], c.ObservedGeneration)
-		}
-	}
-	if len(known) == 0 {
-		return
-	}
-	is.Conditions = slices.Clone(is.Conditions)
+	copied := false
 	for i := range is.Conditions {
-		c := &is.Conditions[i]
-		if have := known[c.Type]; len(have) > 0 {
-			c.ObservedGeneration, known[c.Type] = cmp.Or(c.ObservedGeneration, have[0]), have[1:]
+		had := generationOf(was.Conditions, is.Conditions[i].Type, earlier(is.Conditions[:i], is.Conditions[i].Type))
+		if is.Conditions[i].ObservedGeneration != 0 || had == 0 {
+			continue
+		}
+		if !copied {
+			is.Conditions, copied = slices.Clone(is.Conditions), true
+		}
+		is.Conditions[i].ObservedGeneration = had
+	}
+}
+
+// earlier counts the conditions of a type; nothing forbids several.
+func earlier(conditions []corev1.PodCondition, of corev1.PodConditionType) (n int) {
+	for i := range conditions {
+		if conditions[i].Type == of {
+			n++
 		}
 	}
+	return n
+}
+
+// generationOf is what the condition of a type has observed, past so many others of it.
+func generationOf(conditions []corev1.PodCondition, of corev1.PodConditionType, skip int) int64 {
+	for i := range conditions {
+		if conditions[i].Type != of {
+			continue
+		}
+		if skip == 0 {
+			return conditions[i].ObservedGeneration
+		}
+		skip--
+	}
+	return 0
 }
 
 // keepStatus is the main strategy of each kind; it reports whether the

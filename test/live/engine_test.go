@@ -30,7 +30,7 @@ func build(t *testing.T, folder, command string) string {
 // module of its own, which needs far more to build than this one.
 func startCluster(t *testing.T) string {
 	t.Helper()
-	cmd := exec.Command(build(t, "..", "./cluster/cmd/cluster"), "--controllers=*,-deployment-controller,-replicaset-controller")
+	cmd := exec.Command(build(t, "..", "./cluster/cmd/cluster"), "--controllers=*,-deployment-controller,-replicaset-controller", "--scheduler=false", "--nodes=0")
 	cmd.Dir = ".." // where it finds its tools
 	cmd.Stderr = t.Output()
 	stdout, err := cmd.StdoutPipe()
@@ -63,7 +63,7 @@ type engine struct {
 }
 
 // quick makes a killed holder's lease run out soon.
-var quick = []string{"--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1500ms", "--leader-elect-retry-period=200ms"}
+var quick = []string{"--leader-elect-lease-duration=5s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=500ms"}
 
 // startEngine starts one that ends with the test at the latest.
 func (p *plane) startEngine(t *testing.T, flags ...string) *engine {

@@ -48,6 +48,7 @@ func TestLive(t *testing.T) {
 	if p.client, err = kubernetes.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}
+	p.kubelet(t)
 	t.Run("killed", p.killed)
 	t.Run("lease", p.lease)
 	t.Run("occupied", p.occupied)
@@ -64,7 +65,7 @@ func (p *plane) killed(t *testing.T) {
 	w := p.follow(t, d)
 	p.setImage(t, d, "web:2")
 	for i, after := range []time.Duration{700, 1900, 300, 2600} {
-		eventually(t, 30*time.Second, "an engine runs", func() (bool, string) { return e.running(), e.said() })
+		eventually(t, time.Minute, "an engine runs", func() (bool, string) { return e.running(), e.said() })
 		time.Sleep(after * time.Millisecond)
 		e.kill()
 		t.Logf("kill %d at %s", i+1, w.state())
@@ -96,7 +97,7 @@ func (p *plane) lease(t *testing.T) {
 	if code := first.stop(t); code != 0 {
 		t.Errorf("exit code %d after SIGTERM, want 0", code)
 	}
-	eventually(t, time.Second*20, "the second runs", func() (bool, string) { return second.running(), second.said() })
+	eventually(t, time.Minute, "the second runs", func() (bool, string) { return second.running(), second.said() })
 	p.setImage(t, d, "web:2")
 	p.awaitRolledOut(t, d)
 	p.checkPods(t, d, 2)
@@ -130,7 +131,7 @@ func (p *plane) occupied(t *testing.T) {
 		t.Errorf("exit code %d and %q, want 1 and who holds the lease", code, refused.said())
 	}
 	forced := p.startEngine(t, "--force")
-	eventually(t, time.Second*20, "a forced one runs", func() (bool, string) { return forced.running(), forced.said() })
+	eventually(t, time.Minute, "a forced one runs", func() (bool, string) { return forced.running(), forced.said() })
 	forced.stop(t)
 }
 

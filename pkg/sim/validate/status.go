@@ -43,11 +43,13 @@ func PodStatusUpdate(new, old *corev1.Pod) field.ErrorList {
 	if !sameMeta(&new.ObjectMeta, &old.ObjectMeta) {
 		errs = ObjectMetaUpdate(&new.ObjectMeta, &old.ObjectMeta)
 	}
-	return join(errs,
-		when(new.Status.ObservedGeneration < 0,
-			field.Invalid(statusPath.Child("observedGeneration"), new.Status.ObservedGeneration, "must be a non-negative integer")),
-		apivalidation.ValidateImmutableField(new.Status.QOSClass, old.Status.QOSClass, statusPath.Child("qosClass")),
-	)
+	if is := new.Status.ObservedGeneration; is < 0 {
+		errs = append(errs, field.Invalid(statusPath.Child("observedGeneration"), is, "must be a non-negative integer"))
+	}
+	if is, was := new.Status.QOSClass, old.Status.QOSClass; is != was {
+		errs = append(errs, apivalidation.ValidateImmutableField(is, was, statusPath.Child("qosClass"))...)
+	}
+	return errs
 }
 
 // sameMeta spares the long checks for the metadata that most status writes
