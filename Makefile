@@ -8,7 +8,7 @@ LDFLAGS := -s -w -X github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/version.V
 
 .PHONY: help
 help: ## Show this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build the plugin into bin/
@@ -35,6 +35,18 @@ rewrite: ## Regenerate what data-driven tests and documents expect; read the dif
 .PHONY: oracle
 oracle: ## Compare with upstream's own controllers; downloads k8s.io/kubernetes
 	cd test && $(GO) test -count=1 -timeout 2h ./oracle/arithmetic ./oracle/objects ./oracle/worlds
+
+.PHONY: cluster
+cluster: ## Start a real control plane on this machine, built from its modules, until Ctrl-C
+	cd test && $(GO) run ./cluster/cmd/cluster
+
+.PHONY: live
+live: ## Drive a real API server with our controllers; builds a control plane
+	cd test/live && $(GO) test -count=1 -timeout 40m ./...
+
+.PHONY: conformance
+conformance: ## Let Kubernetes' own end-to-end suite judge the controllers
+	cd test/live && $(GO) test -count=1 -timeout 90m -run TestConformance . -args -conformance
 
 .PHONY: fuzz
 fuzz: ## Fuzz the decoder and random worlds, half a minute each

@@ -14,6 +14,8 @@ import (
 type OccupiedError struct {
 	// How it was noticed.
 	How string
+	// Ours: it is a host of ours, which does run them.
+	Ours bool
 }
 
 func (e *OccupiedError) Error() string {
@@ -52,6 +54,6 @@ func (g *guard) observe(verb engine.Verb, d, was *appsv1.Deployment) {
 		return
 	}
 	if now := d.Status.ObservedGeneration; now > was.Status.ObservedGeneration && now > intended {
-		g.stop(&OccupiedError{fmt.Sprintf("something else published generation %d of deployment %s/%s as observed", now, d.Namespace, d.Name)})
+		g.stop(&OccupiedError{How: fmt.Sprintf("something else published generation %d of deployment %s/%s as observed", now, d.Namespace, d.Name)})
 	}
 }

@@ -79,6 +79,7 @@ func held(l *coordinationv1.Lease, now time.Time) bool {
 }
 
 func occupied(l *coordinationv1.Lease) error {
-	return &OccupiedError{fmt.Sprintf("%s holds the lease %s/%s and renewed it at %s",
-		*l.Spec.HolderIdentity, l.Namespace, l.Name, l.Spec.RenewTime.UTC().Format(time.RFC3339))}
+	how := fmt.Sprintf("%s holds the lease %s/%s and renewed it at %s",
+		*l.Spec.HolderIdentity, l.Namespace, l.Name, l.Spec.RenewTime.UTC().Format(time.RFC3339))
+	return &OccupiedError{How: how, Ours: l.Name == LeaseName}
 }

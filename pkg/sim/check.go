@@ -71,14 +71,25 @@ func (c *checker) take(e trace.Event) error {
 	case trace.Created:
 		return c.created(e, d)
 	case trace.PodChanged:
-		if set := c.sets[d.Owner]; set != nil && (d.Terminating || d.Phase == string(corev1.PodFailed) || d.Phase == string(corev1.PodSucceeded)) {
-			delete(set.pods, e.Object.Name)
-			set.fit(e.Offset)
-		}
-	case trace.Removed, trace.Released, trace.Adopted:
-		c.moved(e)
+		c.podChanged(e, d)
+	case trace.Removed, trace.Released:
+		c.left(e)
+	case trace.Adopted:
+		c.left(e)
+		c.joined(e, d.Owner)
 	}
 	return nil
+}
+
+func (c *checker) podChanged(e trace.Event, d trace.PodChanged) {
+	ended := d.Terminating || over(d.Phase)
+	if !ended && c.sets[d.Owner].has(e.Object.Name) {
+		return
+	}
+	c.left(e)
+	if !ended {
+		c.joined(e, d.Owner)
+	}
 }
 
 func (c *checker) found(e trace.Event, d trace.Found) {
@@ -86,25 +97,38 @@ func (c *checker) found(e trace.Event, d trace.Found) {
 	case "ReplicaSet":
 		c.sets[e.Object] = &checkedSet{owner: d.Owner, size: *d.Replicas, most: *d.Replicas, pods: map[string]bool{}}
 	case "Pod":
-		if set := c.sets[d.Owner]; set != nil && d.Phase != string(corev1.PodFailed) && d.Phase != string(corev1.PodSucceeded) {
+		if set := c.sets[d.Owner]; set != nil && !over(d.Phase) {
 			set.pods[e.Object.Name] = true
 			set.most = max(set.most, int32(len(set.pods)))
 		}
 	}
 }
 
-// moved forgets a pod that is gone or changed hands: adopted pods may exceed a size.
-func (c *checker) moved(e trace.Event) {
+// over reports whether a pod of a phase no longer counts.
+func over(phase string) bool {
+	return phase == string(corev1.PodFailed) || phase == string(corev1.PodSucceeded)
+}
+
+// left forgets a pod that is gone, or another's by now.
+func (c *checker) left(e trace.Event) {
 	for _, set := range c.sets {
 		delete(set.pods, e.Object.Name)
 		set.fit(e.Offset)
 	}
-	if d, ok := e.Detail.(trace.Adopted); ok && c.sets[d.Owner] != nil {
-		set := c.sets[d.Owner]
+}
+
+// joined counts a pod that its ReplicaSet did not make: adopted, given to it by
+// hand, or come back to life. A pass whose cache does not have it yet makes one
+// more than is asked for.
+func (c *checker) joined(e trace.Event, owner trace.Ref) {
+	if set := c.sets[owner]; set != nil {
 		set.pods[e.Object.Name] = true
-		set.most = max(set.most, int32(len(set.pods)))
+		set.most = max(set.most+1, int32(len(set.pods)))
+		set.until = e.Offset + cachesLag
 	}
 }
+
+func (s *checkedSet) has(pod string) bool { return s != nil && s.pods[pod] }
 
 // fit lets a former larger size be forgotten once the pods fit the present one
 // and no pass can still go by the former.

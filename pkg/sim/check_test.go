@@ -8,6 +8,43 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
 
+// TestCheckKnowsOthersHands: people take pods away, give them and bring them
+// back; what a ReplicaSet makes then is not its mistake.
+func TestCheckKnowsOthersHands(t *testing.T) {
+	web, one := trace.Ref{Kind: "ReplicaSet", Namespace: "ns", Name: "web"}, int32(1)
+	pod := func(name string) trace.Ref { return trace.Ref{Kind: "Pod", Namespace: "ns", Name: name} }
+	changed := func(name, phase string, owner trace.Ref) trace.Event {
+		return trace.Event{Actor: trace.ActorYou, Object: pod(name), Detail: trace.PodChanged{Owner: owner, Phase: phase}}
+	}
+	made := func(name string) trace.Event {
+		return trace.Event{Actor: trace.ActorReplicaSet, Object: pod(name), Detail: trace.Created{Owner: web}}
+	}
+	later := func(e trace.Event) trace.Event { e.Offset = time.Minute; return e }
+	tests := map[string]struct {
+		events []trace.Event
+		want   error
+	}{
+		"a pod for one given away":         {[]trace.Event{changed("a", "Running", trace.Ref{Kind: "Thing", Name: "it"}), made("b")}, nil},
+		"a pod for one that came back":     {[]trace.Event{changed("a", "Failed", web), changed("a", "Running", web), made("b")}, nil},
+		"two for one that came back":       {[]trace.Event{changed("a", "Failed", web), changed("a", "Running", web), made("b"), made("c")}, errPods},
+		"a pod beside one given long ago":  {[]trace.Event{changed("a", "Failed", web), changed("x", "Running", web), later(changed("x", "Failed", web)), later(made("b")), later(made("c"))}, errPods},
+		"a pod beside one that stays here": {[]trace.Event{changed("a", "Running", web), made("b")}, errPods},
+	}
+	for name, test := range tests {
+		events := []trace.Event{
+			{Actor: trace.ActorWorld, Object: web, Detail: trace.Found{Replicas: &one}},
+			{Actor: trace.ActorWorld, Object: pod("a"), Detail: trace.Found{Owner: web, Phase: "Running"}},
+		}
+		events = append(events, test.events...)
+		for i := range events {
+			events[i].Seq = trace.Seq(i + 1)
+		}
+		if err := Check(events); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v, want %v", name, err, test.want)
+		}
+	}
+}
+
 func TestCheckFindsWhatIsWrong(t *testing.T) {
 	deployment := trace.Ref{Kind: "Deployment", Namespace: "ns", Name: "web"}
 	old, next := trace.Ref{Kind: "ReplicaSet", Namespace: "ns", Name: "web-1"}, trace.Ref{Kind: "ReplicaSet", Namespace: "ns", Name: "web-2"}

@@ -26,11 +26,12 @@ func build(t *testing.T, folder, command string) string {
 }
 
 // startCluster starts a control plane without the two controllers that ends
-// with the test, and returns the path of its kubeconfig. It is the command of a
+// with the test, by default with a scheduler and three nodes, and returns the path of its kubeconfig. It is the command of a
 // module of its own, which needs far more to build than this one.
-func startCluster(t *testing.T) string {
+func startCluster(t *testing.T, flags ...string) string {
 	t.Helper()
-	cmd := exec.Command(build(t, "..", "./cluster/cmd/cluster"), "--controllers=*,-deployment-controller,-replicaset-controller", "--scheduler=false", "--nodes=0")
+	flags = append([]string{"--controllers=*,-deployment-controller,-replicaset-controller"}, flags...)
+	cmd := exec.Command(build(t, "..", "./cluster/cmd/cluster"), flags...)
 	cmd.Dir = ".." // where it finds its tools
 	cmd.Stderr = t.Output()
 	stdout, err := cmd.StdoutPipe()

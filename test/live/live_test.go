@@ -38,7 +38,7 @@ func TestLive(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a real control plane")
 	}
-	p := &plane{program: build(t, "../..", "./cmd/kubectl-rollout_sim"), kubeconfig: startCluster(t)}
+	p := &plane{program: build(t, "../..", "./cmd/kubectl-rollout_sim"), kubeconfig: startCluster(t, "--scheduler=false", "--nodes=0")}
 	var err error
 	if p.config, err = clientcmd.BuildConfigFromFlags("", p.kubeconfig); err != nil {
 		t.Fatal(err)
@@ -55,31 +55,35 @@ func TestLive(t *testing.T) {
 	t.Run("others", p.others)
 }
 
-// killed rolls 30 pods while the engine is killed four times, at moments that
-// differ, and once started over at once by the next.
+// killed rolls 60 pods while the engine is killed four times, at moments that
+// differ; each time the next takes over once the lease has run out.
 func (p *plane) killed(t *testing.T) {
-	const replicas, surge, least = 30, 8, 23 // 25% of 30, up and down
+	const replicas, surge, least = 60, 15, 45 // 25% of 60
 	d := p.deploy(t, "killed", replicas)
 	e := p.startEngine(t, "--detail")
 	p.awaitRolledOut(t, d)
 	w := p.follow(t, d)
 	p.setImage(t, d, "web:2")
+	printed := ""
 	for i, after := range []time.Duration{700, 1900, 300, 2600} {
 		eventually(t, time.Minute, "an engine runs", func() (bool, string) { return e.running(), e.said() })
 		time.Sleep(after * time.Millisecond)
 		e.kill()
 		t.Logf("kill %d at %s", i+1, w.state())
+		printed += e.printed()
 		e = p.startEngine(t, "--detail")
 	}
+	eventually(t, time.Minute, "the last engine runs", func() (bool, string) { return e.running(), e.said() })
 	p.awaitRolledOut(t, d)
 	if code := e.stop(t); code != 0 {
 		t.Errorf("exit code %d after SIGTERM, want 0", code)
 	}
+	printed += e.printed()
 	w.check(t, replicas+surge, least)
 	p.checkPods(t, d, replicas)
 	for _, want := range []string{"room: ", "status", "sees MODIFIED"} {
-		if !strings.Contains(e.printed(), want) {
-			t.Errorf("the trace lacks %q:\n%.2000s", want, e.printed())
+		if !strings.Contains(printed, want) {
+			t.Errorf("the trace lacks %q:\n%.2000s", want, printed)
 		}
 	}
 }

@@ -135,7 +135,7 @@ func Run(ctx context.Context, o *Options) error {
 // wordy adds the way out to an error about others at work.
 func wordy(err error) error {
 	var occupied *live.OccupiedError
-	if errors.As(err, &occupied) {
+	if errors.As(err, &occupied) && !occupied.Ours {
 		return fmt.Errorf("%w; pass --force if it runs without deployment-controller and replicaset-controller", err)
 	}
 	return err

@@ -55,6 +55,8 @@ func (f *fate) play(a action) {
 		f.kill(a)
 	case "relabel", "annotate", "free", "resize":
 		f.edit(a)
+	case "status":
+		f.status(a)
 	case "fault":
 		f.fault(a)
 	case "hold":
@@ -228,6 +230,23 @@ func resize(rs *appsv1.ReplicaSet, a action) {
 	if _, ok := a.get("minReady"); ok {
 		rs.Spec.MinReadySeconds = int32(a.number("minReady"))
 	}
+}
+
+// status writes into a ReplicaSet's status what somebody else may: a condition of
+// another type, and no count of terminating pods, as older releases leave it.
+func (f *fate) status(a action) {
+	obj := nth(f.h.Stored().List(sim.ReplicaSets, ""), a.target)
+	if obj == nil {
+		return
+	}
+	rs := obj.(*appsv1.ReplicaSet)
+	if kind, ok := a.get("condition"); ok {
+		rs.Status.Conditions = append(rs.Status.Conditions, appsv1.ReplicaSetCondition{Type: appsv1.ReplicaSetConditionType(kind), Status: corev1.ConditionTrue})
+	}
+	if _, ok := a.get("terminating"); ok {
+		rs.Status.TerminatingReplicas = nil
+	}
+	_, _ = f.h.UpdateStatus(rs)
 }
 
 func (f *fate) fault(a action) {

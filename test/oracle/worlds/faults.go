@@ -13,7 +13,10 @@ import (
 
 // faults are API errors to come. Their texts name no object: upstream reports
 // whichever of several failures arrives first.
-type faults struct{ pending []*fault }
+type faults struct {
+	pending []*fault
+	lied    bool // an answer was not the truth
+}
 
 type fault struct {
 	verb, resource, sub string // sub "*" is any
@@ -21,7 +24,14 @@ type fault struct {
 	skip, times         int
 }
 
-var faultKinds = []string{"conflict", "forbidden", "notfound", "exists", "internal", "timeout", "invalid", "terminating", "lost"}
+// lost is a write that takes place although its answer is an error.
+const lost = "lost"
+
+// lies are answers that a controller takes for the truth where they are not:
+// to a pod that is not found, or cannot be released, it pays no more heed.
+var lies = []string{lost, "notfound", "invalid"}
+
+var faultKinds = []string{"conflict", "forbidden", "notfound", "exists", "internal", "timeout", "invalid", "terminating", lost}
 
 // add puts a fault in the place of an earlier one of the same requests: of two
 // kinds of failure side by side upstream would report either.
@@ -30,15 +40,17 @@ func (f *faults) add(x *fault) {
 	f.pending = append(f.pending, x)
 }
 
-// injected lets a fault answer instead of the server; "lost" is a write that
-// takes place although its answer is an error.
+// injected lets a fault answer instead of the server.
 func injected[T any](f *faults, verb, resource, sub string, do func() (T, error)) (T, error) {
 	var none T
 	kind := f.draw(verb, resource, sub)
+	if slices.Contains(lies, kind) {
+		f.lied = true
+	}
 	switch kind {
 	case "":
 		return do()
-	case "lost":
+	case lost:
 		if out, err := do(); err != nil {
 			return out, err
 		}

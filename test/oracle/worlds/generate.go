@@ -3,6 +3,7 @@ package worlds
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -11,6 +12,7 @@ import (
 // long after the last one: until rollouts time out and expectations expire.
 func generate(seed uint64, actions int) script {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x0c1e)), s: script{seed: seed}}
+	g.honest = g.chance(25)
 	g.setting()
 	for range actions {
 		g.action()
@@ -27,6 +29,9 @@ type generator struct {
 	*rand.Rand
 	s  script
 	at time.Duration
+	// honest worlds hold no watch back and have no answers that lie: Run checks
+	// its own trace there.
+	honest bool
 }
 
 func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
@@ -70,11 +75,14 @@ func (g *generator) setting() {
 			"never", strconv.Itoa(g.IntN(4)*10), "crash", strconv.Itoa(g.IntN(3)*10))
 	}
 	if g.chance(10) {
-		g.add("load", g.pick("selectall", "badstrategy", "badselector", "badreplicaset", "terminating", "baddeployment"))
+		g.add("load", g.pick(odd...))
 	}
 	g.deployment("web")
 	if g.chance(30) {
 		g.deployment("api")
+	}
+	if g.chance(5) { // two with one selector
+		g.add("deployment", "also", "app", "web", "replicas", g.replicas(), "surge", "1", "unavailable", "1", "strategy", "RollingUpdate", "image", "2")
 	}
 	if g.chance(25) {
 		g.at += time.Duration(g.Int64N(int64(time.Second)))
@@ -123,7 +131,7 @@ func (g *generator) action() {
 		g.set(index)
 	case n < 86:
 		g.fault()
-	case n < 93:
+	case n < 93 && !g.honest:
 		g.add("hold", g.pick("deployment", "replicaset"), "resource", g.pick("deployments", "replicasets", "replicasets", "pods", "pods"),
 			"for", (time.Duration(g.Int64N(int64(time.Second)))).String())
 	case n < 95:
@@ -202,7 +210,9 @@ func (g *generator) pod(index string) {
 
 // set is what people do to a ReplicaSet behind its Deployment's back.
 func (g *generator) set(index string) {
-	switch g.IntN(9) {
+	switch g.IntN(10) {
+	case 9:
+		g.add("status", index, "condition", g.pick("", "Other"), "terminating", g.pick("", "unknown"))
 	case 0, 1, 2:
 		g.add("resize", index, "replicas", g.replicas())
 	case 3:
@@ -223,12 +233,16 @@ func (g *generator) set(index string) {
 func (g *generator) fault() {
 	what := g.pick("POST pods", "POST pods", "POST replicasets", "POST replicasets", "PUT replicasets", "PUT replicasets", "PUT deployments",
 		"DELETE pods", "DELETE replicasets", "PATCH pods", "PATCH replicasets", "GET deployments", "GET replicasets")
+	kind := faultKinds[g.IntN(len(faultKinds))]
+	if g.honest && slices.Contains(lies, kind) {
+		return
+	}
 	verb, resource := "", ""
 	fmt.Sscan(what, &verb, &resource)
 	sub := ""
 	if verb == "PUT" {
 		sub = g.pick("", "/status", "*")
 	}
-	g.add("fault", verb, "resource", resource, "sub", sub, "kind", faultKinds[g.IntN(len(faultKinds))],
+	g.add("fault", verb, "resource", resource, "sub", sub, "kind", kind,
 		"skip", g.pick("", "", "1", "3"), "times", g.pick("1", "1", "2", "4", "20"))
 }

@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
@@ -22,7 +23,10 @@ func template(app, image string) corev1.PodTemplateSpec {
 }
 
 func newDeployment(a action) *appsv1.Deployment {
-	app := a.target[:min(60, len(a.target))]
+	app, ok := a.get("app")
+	if !ok {
+		app = a.target[:min(60, len(a.target))]
+	}
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: a.target, Labels: map[string]string{"app": app}},
 		Spec: appsv1.DeploymentSpec{
@@ -112,44 +116,57 @@ func (f *fate) collide(a action) {
 	_, _ = f.h.Update(d)
 }
 
+// odd are the objects that can be there from the start.
+var odd = []string{"selectall", "badstrategy", "badselector", "badreplicaset", "baddeployment", "badsurge", "badsibling", "foreign", "terminating"}
+
 // loaded are objects that no API server would let in, or that were there before the controllers.
 func loaded(what string) []sim.Object {
-	d := newDeployment(action{target: "odd", args: []arg{{"replicas", "2"}}})
-	d.Generation = 3
+	d := newDeployment(action{target: what, args: []arg{{"replicas", "2"}}})
+	d.Generation, d.UID = 3, types.UID(what+"-d")
 	d.Spec.Strategy.Type = appsv1.RollingUpdateDeploymentStrategyType
 	d.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: new(intstr.FromInt32(1)), MaxUnavailable: new(intstr.FromInt32(0))}
-	rs := newReplicaSet(action{target: "odd-set", args: []arg{{"replicas", "2"}, {"app", "odd"}, {"image", "0"}}})
+	rs := newReplicaSet(action{target: what + "-set", args: []arg{{"replicas", "2"}, {"app", what}, {"image", "0"}}})
+	rs.UID = types.UID(what + "-rs")
 	broken := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Sometimes"}}}
+	bad := intstr.FromString("many")
 	switch what {
 	case "selectall":
 		d.Spec.Selector = &metav1.LabelSelector{}
-		return []sim.Object{d}
 	case "badstrategy":
 		d.Spec.Strategy.Type = "Sideways"
-		return []sim.Object{d}
 	case "badselector":
 		d.Spec.Selector = broken
-		return []sim.Object{d}
+	case "baddeployment":
+		d.Spec.Strategy.RollingUpdate.MaxSurge = &bad
+	case "badsurge": // as before, with a ReplicaSet that has the template already
+		rs.Spec.Replicas = new(int32(1))
+		d.Spec.Strategy.RollingUpdate.MaxSurge = &bad
+		return []sim.Object{d, ownedBy(d, rs)}
+	case "badsibling":
+		rs.Spec.Selector = broken
+		return []sim.Object{d, ownedBy(d, rs)}
 	case "badreplicaset":
 		rs.Spec.Selector = broken
 		return []sim.Object{rs}
-	case "baddeployment":
-		bad := intstr.FromString("many")
-		d.Spec.Strategy.RollingUpdate.MaxSurge = &bad
-		return []sim.Object{d}
+	case "foreign":
+		rs.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Thing", Name: "it", UID: "thing", Controller: new(true)}}
+		return []sim.Object{rs}
 	case "terminating":
-		return terminating(d, rs)
+		return terminating(d, ownedBy(d, rs))
 	}
-	return nil
+	return []sim.Object{d}
+}
+
+func ownedBy(d *appsv1.Deployment, rs *appsv1.ReplicaSet) *appsv1.ReplicaSet {
+	rs.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(d, rollout.DeploymentKind)}
+	return rs
 }
 
 func terminating(d *appsv1.Deployment, rs *appsv1.ReplicaSet) []sim.Object {
 	past := metav1.Date(1999, 12, 31, 0, 0, 0, 0, metav1.Now().Location())
-	d.UID, rs.UID = "loaded-d", "loaded-rs"
-	rs.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(d, rollout.DeploymentKind)}
 	rs.DeletionTimestamp, rs.Finalizers = &past, []string{"test/hold"}
-	pod := newPod(action{target: "odd-pod", args: []arg{{"app", "odd"}}})
-	pod.UID, pod.DeletionTimestamp, pod.Finalizers = "loaded-pod", &past, []string{"test/hold"}
+	pod := newPod(action{target: "terminating-pod", args: []arg{{"app", "terminating"}}})
+	pod.UID, pod.DeletionTimestamp, pod.Finalizers = "terminating-pod", &past, []string{"test/hold"}
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(rs, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
 	pod.Spec.NodeName = "n1"
 	return []sim.Object{d, rs, pod}

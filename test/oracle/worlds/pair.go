@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
 
@@ -31,6 +32,8 @@ type pair struct {
 	ready map[string]time.Time // our keys in the queue
 	retry bool                 // what upstream did about the latest error
 	spins int                  // passes in a row that only asked to be repeated
+	// missed is a deletion that nobody was told of yet.
+	missed *engine.Change
 }
 
 var _ engine.Controller = &pair{}
@@ -101,8 +104,9 @@ func spell(ready map[string]time.Time) string {
 	return b.String()
 }
 
-// Observe repeats what our controller is told, sometimes as a tombstone, and
-// sometimes with a resync before it.
+// Observe repeats what our controller is told, sometimes with a resync before
+// it. Some deletions are missed, as by an informer whose watch broke: they are
+// told of later, as a tombstone, or never, if there is another of that name by then.
 func (p *pair) Observe(env *engine.Env, c engine.Change) {
 	if p.world.over() {
 		return
@@ -113,14 +117,27 @@ func (p *pair) Observe(env *engine.Env, c engine.Change) {
 	if p.rand.IntN(40) == 0 {
 		p.resync(env, c)
 	}
-	told := c
-	tombstone := c.Verb == engine.Deleted && c.Old != nil && p.rand.IntN(8) == 0
-	if tombstone {
-		c.New = c.Old // a tombstone carries what the cache had
+	if missed := p.missed; missed != nil {
+		p.missed = nil
+		if c.Verb == engine.Added && sim.RefOf(c.New.(sim.Object)) == sim.RefOf(missed.New.(sim.Object)) {
+			c.Verb, c.Old = engine.Modified, missed.New
+		} else {
+			p.tell(env, *missed, true)
+		}
 	}
+	if c.Verb == engine.Deleted && c.Old != nil && p.rand.IntN(8) == 0 {
+		p.twin.drop(c.New)
+		c.New = c.Old // what the cache had
+		p.missed = &c
+		return
+	}
+	p.tell(env, c, false)
+}
+
+func (p *pair) tell(env *engine.Env, c engine.Change, tombstone bool) {
 	e, rec := watched(env, nil)
 	p.ours.Observe(e, c)
-	p.twin.observe(told, tombstone)
+	p.twin.observe(c, tombstone)
 	p.compare(fmt.Sprintf("queue calls after %s %T %s", c.Verb, c.New, nameOf(c.New)), rec.asked, p.twin.queue.take())
 }
 
@@ -181,7 +198,7 @@ func (p *pair) Sync(ctx context.Context, env *engine.Env, key engine.Key) error 
 	delete(p.ready, key.String())
 	e, rec := watched(env, p.world.faults)
 	err := p.ours.Sync(ctx, e, key)
-	p.twin.pass(ctx, key.String(), rec)
+	p.twin.pass(key.String(), rec)
 	p.judge(key, rec, err)
 	p.spinning(key, rec)
 	return err

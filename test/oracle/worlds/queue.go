@@ -15,15 +15,47 @@ type queue struct {
 	line *line
 	// asked are the controller's calls since they were last taken.
 	asked []string
+	// turns are keys that the worker may take, one at a time; ended tells that it
+	// is through with one.
+	turns chan string
+	ended chan struct{}
 }
 
 func newQueue() *queue {
 	l := &line{since: map[string]time.Time{}}
 	base := &arrivals{TypedInterface: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Queue: l}), line: l}
 	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{Queue: base})
-	return &queue{line: l, TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueueWithConfig(
+	return &queue{line: l, turns: make(chan string), ended: make(chan struct{}), TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueueWithConfig(
 		workqueue.DefaultTypedControllerRateLimiter[string](),
 		workqueue.TypedRateLimitingQueueConfig[string]{DelayingQueue: delaying})}
+}
+
+// Get is where upstream's worker waits for its turn.
+func (q *queue) Get() (string, bool) {
+	key, open := <-q.turns
+	if !open {
+		return "", true
+	}
+	q.line.next = key
+	return q.TypedRateLimitingInterface.Get()
+}
+
+// Done is the last a worker does about a key.
+func (q *queue) Done(key string) {
+	q.TypedRateLimitingInterface.Done(key)
+	q.ended <- struct{}{}
+}
+
+// turn lets the worker run once over a key that is ready.
+func (q *queue) turn(key string) {
+	q.turns <- key
+	<-q.ended
+}
+
+// ShutDown is called by upstream when its controller ends.
+func (q *queue) ShutDown() {
+	close(q.turns)
+	q.TypedRateLimitingInterface.ShutDown()
 }
 
 func (q *queue) Add(key string) {

@@ -21,13 +21,12 @@ import (
 
 // twin is one of upstream's controllers as kube-controller-manager makes it,
 // with four parts exchanged for ones that can be watched: its informers, its
-// transport, its queue's inside and its event recorder. Its workers are not
-// started; passes are called by hand.
+// transport, its queue's inside and its event recorder. It runs with one worker,
+// which waits at the queue until it may make a pass.
 type twin struct {
 	*transport
 	queue     *queue
 	informers map[string]*informer
-	next      func(context.Context) bool
 	said      *said
 	travels   travels
 	synced    error // the error of the latest pass
@@ -39,6 +38,7 @@ func (t *twin) share(queueField *workqueue.TypedRateLimitingInterface[string], h
 	*queueField = t.queue
 	sync := *handler
 	*handler = func(ctx context.Context, key string) error {
+		defer func() { t.panicked = recover() }()
 		t.synced = sync(ctx, key)
 		t.queue.asked = append(t.queue.asked, "synced")
 		return t.synced
@@ -56,7 +56,7 @@ func newDeploymentTwin(ctx context.Context, shared travels) *twin {
 	}
 	*field[record.EventRecorder](dc, "eventRecorder") = t.said
 	t.share(field[workqueue.TypedRateLimitingInterface[string]](dc, "queue"), field[func(context.Context, string) error](dc, "syncHandler"))
-	t.next = func(ctx context.Context) bool { return nextDeployment(dc, ctx) }
+	go dc.Run(ctx, 1)
 	return t
 }
 
@@ -71,27 +71,29 @@ func newReplicaSetTwin(ctx context.Context, shared travels) *twin {
 	pods.Recorder = t.said
 	*podControl = pods
 	t.share(field[workqueue.TypedRateLimitingInterface[string]](rsc, "queue"), field[func(context.Context, string) error](rsc, "syncHandler"))
-	t.next = func(ctx context.Context) bool { return nextReplicaSet(rsc, ctx) }
+	go rsc.Run(ctx, 1)
 	return t
 }
-
-func (t *twin) stop() { t.queue.ShutDown() }
 
 // observe brings a change into the twin's cache and tells its handlers, as an
 // informer does. A tombstone is how an informer tells of a deletion it missed.
 func (t *twin) observe(c engine.Change, tombstone bool) {
 	obj := t.travels.of(c.New)
 	i := t.informers[resourceOf(obj)]
-	old, had, _ := i.Get(obj)
 	if c.Verb == engine.Deleted {
-		_ = i.Delete(obj)
 		var told any = obj
 		if tombstone {
 			key, _ := cache.MetaNamespaceKeyFunc(obj)
-			told = cache.DeletedFinalStateUnknown{Key: key, Obj: t.travels.of(c.Old)}
+			told = cache.DeletedFinalStateUnknown{Key: key, Obj: obj}
+		} else {
+			t.drop(c.New)
 		}
 		i.tell(func(h cache.ResourceEventHandler) { h.OnDelete(told) })
 		return
+	}
+	old, had, _ := i.Get(obj)
+	if !had && c.Verb == engine.Modified { // another of that name
+		old, had = t.travels.of(c.Old), true
 	}
 	_ = i.Update(obj)
 	if had {
@@ -99,6 +101,11 @@ func (t *twin) observe(c engine.Change, tombstone bool) {
 	} else {
 		i.tell(func(h cache.ResourceEventHandler) { h.OnAdd(obj, false) })
 	}
+}
+
+// drop takes an object out of the twin's cache.
+func (t *twin) drop(obj runtime.Object) {
+	_ = t.informers[resourceOf(obj)].Delete(t.travels.of(obj))
 }
 
 // resync tells the handlers of an object once more.
@@ -115,11 +122,10 @@ func (i *informer) tell(call func(cache.ResourceEventHandler)) {
 	}
 }
 
-// pass runs upstream's worker once over a key that is ready.
-func (t *twin) pass(ctx context.Context, key string, rec *recording) {
-	t.rec, t.differ, t.queue.line.next = rec, nil, key
-	defer func() { t.panicked = recover() }()
-	t.next(ctx)
+// pass lets upstream's worker run once over a key that is ready.
+func (t *twin) pass(key string, rec *recording) {
+	t.rec, t.differ, t.panicked = rec, nil, nil
+	t.queue.turn(key)
 }
 
 // said keeps Events at the moment they are said.

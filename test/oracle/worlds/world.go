@@ -52,8 +52,6 @@ func play(t *testing.T, s script) (found *difference, passes int) {
 		}
 		w.run(ctx, s)
 		cancel()
-		deployments.stop()
-		replicaSets.stop()
 		synctest.Wait()
 		passes = w.passes
 		if w.upstreamPanicked == "" || !strings.Contains(w.upstreamPanicked, "divide") {
@@ -108,7 +106,14 @@ func (w *world) run(ctx context.Context, s script) {
 	if err := f.sim.Load(objects...); err != nil {
 		panic(err)
 	}
-	// The error is what Run finds wrong with a trace; it presumes a server that
-	// does not lie, and faults here do: a write that is "lost" has taken place.
-	_, _ = f.sim.Run(ctx, engine.Goal{Limit: limit, WholeLimit: true})
+	_, err := f.sim.Run(ctx, engine.Goal{Limit: limit, WholeLimit: true})
+	w.alarmed(err)
+}
+
+// alarmed judges what Run finds wrong with its own trace. That presumes a server
+// that does not lie, and some faults do.
+func (w *world) alarmed(err error) {
+	if err != nil && !w.over() && !w.faults.lied {
+		w.difference = &difference{time.Since(w.start), trace.ActorWorld, "invariants", err.Error()}
+	}
 }

@@ -1,0 +1,223 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
+	"github.com/rollout-sim/kubectl-rollout-sim/test/cluster"
+)
+
+// stage is the control plane that all scenarios play on.
+type stage struct {
+	cluster *cluster.Cluster
+	client  kubernetes.Interface
+	path    string // PATH with the plugin on it
+}
+
+func TestPredictions(t *testing.T) {
+	s := newStage(t)
+	var rows []row
+	for i, sc := range scenarios() {
+		t.Run(sc.name, func(t *testing.T) {
+			rows = append(rows, s.play(t, sc, "scenario-"+strconv.Itoa(i+1))...)
+		})
+	}
+	t.Log("\n" + table(rows))
+	off := map[string]bool{}
+	for _, r := range rows {
+		if len(r.errors()) > 0 {
+			off[r.scenario] = true
+		}
+	}
+	if len(off) > 1 {
+		t.Errorf("more than one scenario went otherwise than predicted: %s", strings.Join(slices.Sorted(maps.Keys(off)), "; "))
+	}
+	if *rewrite {
+		writeReport(t, rows)
+	}
+}
+
+func newStage(t *testing.T) *stage {
+	s := &stage{cluster: cluster.ForTest(t, cluster.Everything(12))}
+	cfg, err := s.cluster.Config("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.QPS = -1
+	if s.client, err = kubernetes.NewForConfig(cfg); err != nil {
+		t.Fatal(err)
+	}
+	s.path = install(t) + string(os.PathListSeparator) + os.Getenv("PATH")
+	s.kubectl(t, "", "label", "node", "node-0", "room=narrow")
+	return s
+}
+
+// install builds the plugin into a folder of its own.
+func install(t *testing.T) string {
+	dir := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", filepath.Join(dir, "kubectl-rollout_sim"), "./cmd/kubectl-rollout_sim")
+	build.Dir = filepath.Join("..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building the plugin: %v\n%s", err, out)
+	}
+	return dir
+}
+
+// kubectl runs a command that must succeed and returns what it prints.
+func (s *stage) kubectl(t *testing.T, input string, args ...string) string {
+	t.Helper()
+	out, err := s.try(t.Context(), input, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func (s *stage) try(ctx context.Context, input string, args ...string) (string, error) {
+	cmd := s.cluster.Kubectl(ctx, args...)
+	cmd.Env = append(cmd.Env, "PATH="+s.path)
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = fmt.Errorf("kubectl %s: %w\n%s%s", strings.Join(args, " "), err, exit.Stderr, out)
+	}
+	return string(out), err
+}
+
+// scene is one scenario while it is played.
+type scene struct {
+	*stage
+	namespace string
+	recorder  *recorder
+}
+
+// play sets a scenario up and makes its moves.
+func (s *stage) play(t *testing.T, sc scenario, namespace string) (rows []row) {
+	_, err := s.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.kubectl(t, "", "delete", "namespace", namespace, "--wait=false")
+	x := &scene{s, namespace, record(t, s.client, namespace)}
+	if sc.also != "" {
+		x.do(t, sc.also, "apply", "-f", "-")
+	}
+	for _, apps := range sc.start {
+		x.settle(t, apps)
+	}
+	for _, args := range sc.begun {
+		mark := x.recorder.mark()
+		x.do(t, "", args...)
+		x.awaitCalm(t, mark)
+	}
+	for _, m := range sc.moves {
+		rows = append(rows, x.make(t, sc, m))
+	}
+	return rows
+}
+
+func (x *scene) do(t *testing.T, input string, args ...string) string {
+	t.Helper()
+	return x.kubectl(t, input, append(slices.Clone(args), "--namespace", x.namespace)...)
+}
+
+// handful is as many pods as are started in parts. The times that a pod's
+// conditions tell are cut to whole seconds; of pods that all began at the same
+// moment all are cut alike, so that their mean says less than it seems to.
+const handful = 20
+
+// settle applies Deployments and waits until they are complete.
+func (x *scene) settle(t *testing.T, apps []app) {
+	t.Helper()
+	for _, a := range apps {
+		whole, parts := a.replicas, min(a.replicas, 4)
+		if whole > handful || x.exists(t, a.name) {
+			parts = 1
+		}
+		a.replicas = whole / parts
+		x.do(t, a.manifest(), "apply", "-f", "-")
+		for part := 2; part <= parts; part++ {
+			x.do(t, "", "scale", "deploy/"+a.name, "--replicas", strconv.Itoa(whole*part/parts))
+		}
+	}
+	for _, a := range apps {
+		x.do(t, "", "rollout", "status", "deploy/"+a.name, "--timeout=180s")
+	}
+}
+
+func (x *scene) exists(t *testing.T, name string) bool {
+	return x.do(t, "", "get", "deploy/"+name, "--ignore-not-found", "-o", "name") != ""
+}
+
+// awaitCalm waits until what a command began has come to the end of a wave.
+func (x *scene) awaitCalm(t *testing.T, mark int) {
+	t.Helper()
+	began := time.Now()
+	for {
+		last := x.recorder.scaledSince(mark)
+		if time.Since(began) > calm && time.Since(last) > calm {
+			return
+		}
+		if t.Context().Err() != nil {
+			t.Fatal(t.Context().Err())
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// make plans a move, makes it and records what comes of it.
+func (x *scene) make(t *testing.T, sc scenario, m move) row {
+	t.Helper()
+	plan, do, names, input := m.plan, m.do, []string{"web"}, ""
+	if len(m.apply) > 0 {
+		input, names = manifests(m.apply), nil
+		plan, do = append([]string{"-f", "-"}, plan...), []string{"apply", "-f", "-"}
+		for _, a := range m.apply {
+			names = append(names, a.name)
+		}
+	}
+	r := row{scenario: sc.name, move: m.name}
+	began := time.Now()
+	told, err := v1alpha1.DecodePlan([]byte(x.do(t, input, append([]string{"rollout-sim", "plan", "-o", "json"}, plan...)...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.predicted, r.planning, r.world = predicted(told), time.Since(began), told.Spec.World
+	mark := x.recorder.mark()
+	x.do(t, input, do...)
+	r.real = x.await(t, mark, names, r.predicted.took)
+	t.Log("\n" + table([]row{r}))
+	if len(r.errors()) > 0 {
+		t.Logf("world: %s\npredicted steps:\n%sreal steps:\n%s", strings.Join(r.world, "; "), r.predicted.story(), r.real.story())
+	}
+	return r
+}
+
+// await records until the change is over, or far longer than predicted.
+func (x *scene) await(t *testing.T, mark int, names []string, expected time.Duration) rolled {
+	t.Helper()
+	deadline := time.Now().Add(2*expected + time.Minute)
+	for {
+		r := newReality(x.recorder.all(), mark, names)
+		if r.over(time.Now()) || time.Now().After(deadline) {
+			return r.rolled()
+		}
+		time.Sleep(250 * time.Millisecond)
+	}
+}
