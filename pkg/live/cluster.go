@@ -1,6 +1,6 @@
 // Package live talks to an API server: it reads what a plan begins with, asks
 // what the server would make of a change, and measures what can be measured.
-// Nothing here changes anything: every write is a dry run.
+// What reads for a plan changes nothing: its every write is a dry run. The host writes.
 package live
 
 import (
