@@ -26,6 +26,7 @@ install: ## Install the plugin where kubectl finds it (GOBIN or GOPATH/bin)
 test: ## Run all tests and static checks
 	$(GO) vet ./...
 	$(GO) test ./...
+	cd test && $(GO) vet ./... && $(GO) test -short ./cluster/...
 
 .PHONY: rewrite
 rewrite: ## Regenerate what data-driven tests and documents expect; read the diff
@@ -37,8 +38,16 @@ oracle: ## Compare with upstream's own controllers; downloads k8s.io/kubernetes
 	cd test && $(GO) test -count=1 -timeout 2h ./oracle/arithmetic ./oracle/objects ./oracle/worlds
 
 .PHONY: cluster
-cluster: ## Start a real control plane on this machine, built from its modules, until Ctrl-C
-	cd test && $(GO) run ./cluster/cmd/cluster
+cluster: tools ## Start a real control plane and print its kubeconfig (NODES=3)
+	cd test && $(GO) run ./cluster/cmd/cluster -nodes $(or $(NODES),3)
+
+.PHONY: tools
+tools: ## Build the control plane's programs into the user's cache folder
+	cd test && $(GO) run ./cluster/cmd/cluster -build
+
+.PHONY: store
+store: tools ## Hold the simulated API server against a real one
+	cd test && $(GO) test -count=1 -timeout 45m ./cluster/...
 
 .PHONY: live
 live: ## Drive a real API server with our controllers; builds a control plane
