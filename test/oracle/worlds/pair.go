@@ -117,21 +117,21 @@ func (p *pair) Observe(env *engine.Env, c engine.Change) {
 	if p.rand.IntN(40) == 0 {
 		p.resync(env, c)
 	}
-	if missed := p.missed; missed != nil {
-		p.missed = nil
-		if c.Verb == engine.Added && sim.RefOf(c.New.(sim.Object)) == sim.RefOf(missed.New.(sim.Object)) {
-			c.Verb, c.Old = engine.Modified, missed.New
-		} else {
-			p.tell(env, *missed, true)
-		}
-	}
-	if c.Verb == engine.Deleted && c.Old != nil && p.rand.IntN(8) == 0 {
+	missed := p.missed
+	p.missed = nil
+	switch {
+	case missed != nil && c.Verb == engine.Added && sim.RefOf(c.New.(sim.Object)) == sim.RefOf(missed.New.(sim.Object)):
+		c.Verb, c.Old, missed = engine.Modified, missed.New, nil
+		p.tell(env, c, false)
+	case c.Verb == engine.Deleted && c.Old != nil && p.rand.IntN(8) == 0:
 		p.twin.drop(c.New)
-		c.New = c.Old // what the cache had
-		p.missed = &c
-		return
+		p.missed = &engine.Change{Verb: engine.Deleted, Old: c.Old, New: c.Old} // what the cache had
+	default:
+		p.tell(env, c, false)
 	}
-	p.tell(env, c, false)
+	if missed != nil { // only now: both caches have the present change
+		p.tell(env, *missed, true)
+	}
 }
 
 func (p *pair) tell(env *engine.Env, c engine.Change, tombstone bool) {
