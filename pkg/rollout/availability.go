@@ -49,18 +49,18 @@ func (v Version) IsPodAvailable(pod *corev1.Pod, minReadySeconds int32, now time
 	if c == nil || c.Status != corev1.ConditionTrue {
 		return false
 	}
-	return v.availableSince(c, minReadySeconds, now)
+	return v.availableSince(c.LastTransitionTime.Time, minReadySeconds, now)
 }
 
 // availableSince is the second half of IsPodAvailable, for a pod known to be ready.
-func (v Version) availableSince(ready *corev1.PodCondition, minReadySeconds int32, now time.Time) bool {
+func (v Version) availableSince(ready time.Time, minReadySeconds int32, now time.Time) bool {
 	if minReadySeconds == 0 {
 		return true
 	}
-	if ready.LastTransitionTime.IsZero() {
+	if ready.IsZero() {
 		return false
 	}
-	at := ready.LastTransitionTime.Add(time.Duration(minReadySeconds) * time.Second)
+	at := ready.Add(time.Duration(minReadySeconds) * time.Second)
 	if v.AvailableAtBoundary() {
 		return !at.After(now)
 	}

@@ -24,9 +24,51 @@ const (
 // attempt). Both counts are those before the attempt. The observed generation
 // stays as it was; whoever writes the status sets it. (replicaset calculateStatus)
 func (v Version) ReplicaSetStatus(rs *appsv1.ReplicaSet, active []*corev1.Pod, terminating int32, failure error, now time.Time) appsv1.ReplicaSetStatus {
+	var counts PodCounts
+	for _, pod := range active {
+		v.Count(&counts, LookAt(rs, pod), rs.Spec.MinReadySeconds, now)
+	}
+	return v.ReplicaSetStatusOf(rs, counts, terminating, failure, now)
+}
+
+// PodLooks is what a ReplicaSet's status depends on in one pod.
+type PodLooks struct {
+	Labeled bool // carries all labels of the template
+	Ready   bool
+	Since   time.Time // when the Ready condition last changed; zero when unknown
+}
+
+// LookAt sees a pod as its ReplicaSet's status does.
+func LookAt(rs *appsv1.ReplicaSet, pod *corev1.Pod) PodLooks {
+	looks := PodLooks{Labeled: HasLabels(pod.Labels, rs.Spec.Template.Labels)}
+	if c := PodReadyCondition(pod); c != nil && c.Status == corev1.ConditionTrue {
+		looks.Ready, looks.Since = true, c.LastTransitionTime.Time
+	}
+	return looks
+}
+
+// PodCounts are the counts of a ReplicaSet's active pods.
+type PodCounts struct{ Active, Labeled, Ready, Available int32 }
+
+// Count adds one active pod to the counts.
+func (v Version) Count(counts *PodCounts, pod PodLooks, minReadySeconds int32, now time.Time) {
+	counts.Active++
+	if pod.Labeled {
+		counts.Labeled++
+	}
+	if pod.Ready {
+		counts.Ready++
+		if v.availableSince(pod.Since, minReadySeconds, now) {
+			counts.Available++
+		}
+	}
+}
+
+// ReplicaSetStatusOf is ReplicaSetStatus for pods that are counted already.
+func (v Version) ReplicaSetStatusOf(rs *appsv1.ReplicaSet, counts PodCounts, terminating int32, failure error, now time.Time) appsv1.ReplicaSetStatus {
 	status := rs.Status
-	status.Replicas = int32(len(active))
-	status.FullyLabeledReplicas, status.ReadyReplicas, status.AvailableReplicas = v.countPods(rs, active, now)
+	status.Replicas, status.FullyLabeledReplicas = counts.Active, counts.Labeled
+	status.ReadyReplicas, status.AvailableReplicas = counts.Ready, counts.Available
 	status.TerminatingReplicas = nil
 	if v.TerminatingReplicas() {
 		status.TerminatingReplicas = sharedCount(rs.Status.TerminatingReplicas, terminating)
@@ -40,32 +82,13 @@ func (v Version) ReplicaSetStatus(rs *appsv1.ReplicaSet, active []*corev1.Pod, t
 			Type:               appsv1.ReplicaSetReplicaFailure,
 			Status:             corev1.ConditionTrue,
 			LastTransitionTime: metav1.NewTime(now),
-			Reason:             failureReason(len(active) - int(ptr.Deref(rs.Spec.Replicas, 1))),
+			Reason:             failureReason(int(counts.Active) - int(ptr.Deref(rs.Spec.Replicas, 1))),
 			Message:            failure.Error(),
 		})
 	case failure == nil && had:
 		RemoveReplicaSetCondition(&status, appsv1.ReplicaSetReplicaFailure)
 	}
 	return status
-}
-
-// countPods counts the pods that carry all labels of the template, those ready,
-// and those available.
-func (v Version) countPods(rs *appsv1.ReplicaSet, active []*corev1.Pod, now time.Time) (labeled, ready, available int32) {
-	for _, pod := range active {
-		if HasLabels(pod.Labels, rs.Spec.Template.Labels) {
-			labeled++
-		}
-		c := PodReadyCondition(pod)
-		if c == nil || c.Status != corev1.ConditionTrue {
-			continue
-		}
-		ready++
-		if v.availableSince(c, rs.Spec.MinReadySeconds, now) {
-			available++
-		}
-	}
-	return labeled, ready, available
 }
 
 // sharedCount returns the pointer there is when it already says n, so that an

@@ -40,7 +40,8 @@ type checkedSet struct {
 	owner trace.Ref
 	size  int32
 	most  int32         // the largest size since the ReplicaSet's pods last fitted it
-	until time.Duration // when caches have learned of the last smaller size
+	extra int32         // pods that came from elsewhere since then
+	until time.Duration // when caches have learned of the last smaller size and of these pods
 	pods  map[string]bool
 }
 
@@ -72,7 +73,10 @@ func (c *checker) take(e trace.Event) error {
 		return c.created(e, d)
 	case trace.PodChanged:
 		c.podChanged(e, d)
-	case trace.Removed, trace.Released:
+	case trace.Removed:
+		c.left(e)
+		c.sets[e.Object].removed(e.Offset)
+	case trace.Released:
 		c.left(e)
 	case trace.Adopted:
 		c.left(e)
@@ -123,8 +127,16 @@ func (c *checker) left(e trace.Event) {
 func (c *checker) joined(e trace.Event, owner trace.Ref) {
 	if set := c.sets[owner]; set != nil {
 		set.pods[e.Object.Name] = true
-		set.most = max(set.most+1, int32(len(set.pods)))
+		set.extra++
 		set.until = e.Offset + cachesLag
+	}
+}
+
+// removed makes place for another ReplicaSet of that name. Until caches know, a
+// pass over the former may still make its pods.
+func (s *checkedSet) removed(now time.Duration) {
+	if s != nil {
+		*s = checkedSet{owner: s.owner, extra: s.most + s.extra, until: now + cachesLag, pods: map[string]bool{}}
 	}
 }
 
@@ -134,17 +146,17 @@ func (s *checkedSet) has(pod string) bool { return s != nil && s.pods[pod] }
 // and no pass can still go by the former.
 func (s *checkedSet) fit(now time.Duration) {
 	if int32(len(s.pods)) <= s.size && now >= s.until {
-		s.most = s.size
+		s.most, s.extra = s.size, 0
 	}
 }
 
 func (c *checker) scaled(e trace.Event, d trace.Scaled) error {
 	set := c.sets[e.Object]
 	if set == nil {
-		set = &checkedSet{owner: d.Owner, pods: map[string]bool{}}
+		set = &checkedSet{pods: map[string]bool{}}
 		c.sets[e.Object] = set
 	}
-	set.size, set.most = d.To, max(set.most, d.To)
+	set.owner, set.size, set.most = d.Owner, d.To, max(set.most, d.To)
 	if d.To < d.From {
 		set.until = e.Offset + cachesLag
 	}
@@ -177,8 +189,8 @@ func (c *checker) created(e trace.Event, d trace.Created) error {
 		return nil
 	}
 	set.pods[e.Object.Name] = true
-	if int32(len(set.pods)) > set.most {
-		return fmt.Errorf("%w: %d > %d", errPods, len(set.pods), set.most)
+	if most := set.most + set.extra; int32(len(set.pods)) > most {
+		return fmt.Errorf("%w: %d > %d", errPods, len(set.pods), most)
 	}
 	return nil
 }

@@ -19,6 +19,8 @@ func TestCheckKnowsOthersHands(t *testing.T) {
 	made := func(name string) trace.Event {
 		return trace.Event{Actor: trace.ActorReplicaSet, Object: pod(name), Detail: trace.Created{Owner: web}}
 	}
+	removed := trace.Event{Actor: trace.ActorYou, Object: web, Detail: trace.Removed{}}
+	again := trace.Event{Actor: trace.ActorDeployment, Object: web, Detail: trace.Scaled{Created: true, To: 1}}
 	later := func(e trace.Event) trace.Event { e.Offset = time.Minute; return e }
 	tests := map[string]struct {
 		events []trace.Event
@@ -28,6 +30,8 @@ func TestCheckKnowsOthersHands(t *testing.T) {
 		"a pod for one that came back":     {[]trace.Event{changed("a", "Failed", web), changed("a", "Running", web), made("b")}, nil},
 		"two for one that came back":       {[]trace.Event{changed("a", "Failed", web), changed("a", "Running", web), made("b"), made("c")}, errPods},
 		"a pod beside one given long ago":  {[]trace.Event{changed("a", "Failed", web), changed("x", "Running", web), later(changed("x", "Failed", web)), later(made("b")), later(made("c"))}, errPods},
+		"one for another of that name":     {[]trace.Event{removed, again, made("b")}, nil},
+		"three for another of that name":   {[]trace.Event{removed, again, made("b"), made("c"), made("d")}, errPods},
 		"a pod beside one that stays here": {[]trace.Event{changed("a", "Running", web), made("b")}, errPods},
 	}
 	for name, test := range tests {

@@ -105,10 +105,13 @@ func Run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
+	// A simulation keeps most of what it makes, so that collecting rarely costs
+	// little; a large cluster is mostly read and thrown away.
+	heap := largeHeap
 	if o.Cluster != nil {
-		// A large cluster is mostly read and thrown away: less may lie around.
-		defer debug.SetGCPercent(debug.SetGCPercent(smallHeap))
+		heap = smallHeap
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(heap))
 	scene, err := newScene(ctx, o)
 	if err != nil {
 		return err
@@ -133,8 +136,11 @@ func Run(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// smallHeap is how much may be allocated before a collection, in percent of what lives.
-const smallHeap = 40
+// How much may be allocated before a collection, in percent of what lives.
+const (
+	smallHeap = 40
+	largeHeap = 400
+)
 
 // warn prints warnings, each once.
 func warn(w io.Writer, warnings []string) {

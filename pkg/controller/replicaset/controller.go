@@ -5,6 +5,7 @@ package replicaset
 
 import (
 	"context"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -22,11 +23,12 @@ import (
 var kind = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
 
 // Controller reconciles ReplicaSets. Its memory is the pods it expects to see
-// created and deleted, and the versions it wrote. It may be used by several
-// passes and observations at once.
+// created and deleted, the versions it wrote, and what it saw in each pod last.
+// It may be used by several passes and observations at once.
 type Controller struct {
 	version      rollout.Version
 	expectations *expectations
+	census       *census
 	writes       *writes // nil in releases that do not wait to read their own writes
 }
 
@@ -34,7 +36,7 @@ var _ engine.Controller = (*Controller)(nil)
 
 // New makes a controller that decides as release v does.
 func New(v rollout.Version) *Controller {
-	c := &Controller{version: v, expectations: newExpectations()}
+	c := &Controller{version: v, expectations: newExpectations(), census: newCensus()}
 	if v.ReadsOwnWrites() {
 		c.writes = newWrites()
 	}
@@ -70,6 +72,7 @@ func (c *Controller) Sync(ctx context.Context, env *engine.Env, key engine.Key) 
 	if apierrors.IsNotFound(err) {
 		c.writes.forget(key, "")
 		c.expectations.forget(key)
+		c.census.forget(key)
 		return nil
 	}
 	if err != nil {
@@ -81,23 +84,24 @@ func (c *Controller) Sync(ctx context.Context, env *engine.Env, key engine.Key) 
 	if err != nil {
 		return nil // no retry would mend it
 	}
-	active, terminating := c.pods(env.Cache, rs, selector)
-	active, err = c.claim(ctx, env, rs, selector, active)
-	if err != nil {
-		return err
+	pods := c.pods(env.Cache, rs, selector)
+	if !pods.mine {
+		if pods.active, err = c.claim(ctx, env, rs, selector, pods.active); err != nil {
+			return err
+		}
 	}
-	return c.reconcile(ctx, env, rs, active, terminating, seen)
+	return c.reconcile(ctx, env, rs, pods, seen)
 }
 
 // reconcile is the pass once its pods are known. The status it publishes counts
 // the pods as they were before it created or deleted any.
-func (c *Controller) reconcile(ctx context.Context, env *engine.Env, rs *appsv1.ReplicaSet, active []*corev1.Pod, terminating int32, seen expected) error {
+func (c *Controller) reconcile(ctx context.Context, env *engine.Env, rs *appsv1.ReplicaSet, pods podsOf, seen expected) error {
 	var failure error
 	if rs.DeletionTimestamp == nil {
-		failure = c.manageReplicas(ctx, env, rs, active, seen)
+		failure = c.manageReplicas(ctx, env, rs, pods.active, seen)
 	}
 	now := env.Clock.Now()
-	status := c.version.ReplicaSetStatus(rs, active, terminating, failure, now)
+	status := c.version.ReplicaSetStatusOf(rs, pods.count(c.version, rs, now), pods.terminating, failure, now)
 	updated, err := updateStatus(ctx, env, rs, status)
 	if err != nil {
 		return err
@@ -106,29 +110,56 @@ func (c *Controller) reconcile(ctx context.Context, env *engine.Env, rs *appsv1.
 	if failure != nil {
 		return failure
 	}
-	c.planAvailabilityCheck(env, updated, active, now)
+	c.planAvailabilityCheck(env, updated, pods.active, now)
 	return nil
+}
+
+// podsOf is the pods of one pass.
+type podsOf struct {
+	active      []*corev1.Pod // the ReplicaSet's, and before they are claimed nobody's
+	terminating int32
+	mine        bool       // all active ones are the ReplicaSet's without a write
+	sights      []sighting // what was seen of its own
 }
 
 // pods returns the active pods that are the ReplicaSet's or nobody's, and
 // counts its terminating ones.
-func (c *Controller) pods(cache engine.Cache, rs *appsv1.ReplicaSet, selector labels.Selector) (active []*corev1.Pod, terminating int32) {
+func (c *Controller) pods(cache engine.Cache, rs *appsv1.ReplicaSet, selector labels.Selector) podsOf {
 	owned := cache.PodsOf(rs.Namespace, rs.Name, rs.UID)
-	active = owned[:0]
-	for _, pod := range owned {
+	out := podsOf{mine: true, sights: c.census.look(rs, selector, owned)}
+	out.active = owned[:0]
+	for i := range out.sights {
+		s := &out.sights[i]
 		switch {
-		case rollout.IsPodActive(pod):
-			active = append(active, pod)
-		case rollout.IsPodTerminating(pod) && selector.Matches(labels.Set(pod.Labels)):
-			terminating++
+		case s.active:
+			out.active = append(out.active, s.pod)
+			out.mine = out.mine && s.mine
+		case s.terminating:
+			out.terminating++
 		}
 	}
 	for _, pod := range cache.OrphanPods(rs.Namespace) {
 		if rollout.IsPodActive(pod) {
-			active = append(active, pod)
+			out.active, out.mine = append(out.active, pod), false
 		}
 	}
-	return active, terminating
+	return out
+}
+
+// count counts the pods the ReplicaSet has claimed as its status does.
+func (p podsOf) count(v rollout.Version, rs *appsv1.ReplicaSet, now time.Time) (counts rollout.PodCounts) {
+	if !p.mine {
+		for _, pod := range p.active {
+			v.Count(&counts, rollout.LookAt(rs, pod), rs.Spec.MinReadySeconds, now)
+		}
+		return counts
+	}
+	for i := range p.sights {
+		if s := &p.sights[i]; s.active {
+			v.Count(&counts, s.looks, rs.Spec.MinReadySeconds, now)
+		}
+	}
+	return counts
 }
 
 // claim adopts and releases pods; it returns those that are the ReplicaSet's.
