@@ -49,6 +49,10 @@ tools: ## Build the control plane's programs into the user's cache folder
 store: tools ## Hold the simulated API server against a real one
 	cd test && $(GO) test -count=1 -timeout 45m ./cluster/...
 
+.PHONY: e2e
+e2e: tools ## Plan and make real rollouts on a real control plane, and compare; writes docs/accuracy.md
+	cd test && $(GO) test ./e2e -v -count=1 -timeout 30m -args -rewrite
+
 .PHONY: live
 live: ## Drive a real API server with our controllers; builds a control plane
 	cd test/live && $(GO) test -count=1 -timeout 40m ./...

@@ -86,7 +86,8 @@ const rounding = 1.0 / 6
 
 // spread makes an even spread of sorted seconds. The mean of differences of
 // whole seconds is right, as both ends lose half a second on average; their
-// variance is too large by a known amount.
+// variance is too large by a known amount, and tells nothing where all of them
+// lie within the second that rounding alone explains.
 func spread(all []float64) Times {
 	mean, variance := 0.0, 0.0
 	for _, v := range all {
@@ -96,6 +97,9 @@ func spread(all []float64) Times {
 		variance += (v - mean) * (v - mean) / float64(len(all))
 	}
 	half := math.Sqrt(3 * max(variance-rounding, 0))
+	if all[len(all)-1]-all[0] <= 1 {
+		half = 0
+	}
 	low, high := max(mean-half, 0), mean+half
 	t := Times{Pods: len(all), Mean: seconds(mean), Low: seconds(low), High: seconds(high)}
 	t.P95 = seconds(low + 0.95*(high-low))

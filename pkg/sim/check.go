@@ -78,11 +78,21 @@ func (c *checker) take(e trace.Event) error {
 		c.sets[e.Object].removed(e.Offset)
 	case trace.Released:
 		c.left(e)
+		c.handed(e, trace.Ref{})
 	case trace.Adopted:
 		c.left(e)
 		c.joined(e, d.Owner)
+		c.handed(e, d.Owner)
 	}
 	return nil
+}
+
+// handed gives a ReplicaSet to another Deployment, or none.
+func (c *checker) handed(e trace.Event, owner trace.Ref) {
+	if set := c.sets[e.Object]; set != nil {
+		set.owner = owner
+		c.disturbed = e.Offset + cachesLag
+	}
 }
 
 func (c *checker) podChanged(e trace.Event, d trace.PodChanged) {

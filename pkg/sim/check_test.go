@@ -8,6 +8,23 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
 
+// A ReplicaSet that was let go counts in no Deployment's budget.
+func TestCheckForgetsReleasedSets(t *testing.T) {
+	deployment := trace.Ref{Kind: "Deployment", Namespace: "ns", Name: "web"}
+	old, next := trace.Ref{Kind: "ReplicaSet", Namespace: "ns", Name: "web-1"}, trace.Ref{Kind: "ReplicaSet", Namespace: "ns", Name: "web-2"}
+	one := int32(1)
+	err := Check([]trace.Event{
+		{Seq: 1, Actor: trace.ActorWorld, Object: deployment, Detail: trace.Specified{Replicas: 1}},
+		{Seq: 2, Actor: trace.ActorWorld, Object: old, Detail: trace.Found{Owner: deployment, Replicas: &one}},
+		{Seq: 3, Actor: trace.ActorDeployment, Object: old, Detail: trace.Released{Owner: deployment}},
+		{Seq: 4, Actor: trace.ActorDeployment, Object: next, Detail: trace.Scaled{Created: true, Owner: deployment}},
+		{Seq: 5, Offset: time.Minute, Actor: trace.ActorDeployment, Object: next, Detail: trace.Scaled{To: 1, Why: trace.Room, Owner: deployment}},
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestCheckKnowsOthersHands: people take pods away, give them and bring them
 // back; what a ReplicaSet makes then is not its mistake.
 func TestCheckKnowsOthersHands(t *testing.T) {

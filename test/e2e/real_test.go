@@ -28,6 +28,7 @@ type outcome struct {
 	before  int64 // its generation before the change
 	changed bool
 	moved   time.Time // last scaled, or its counts changed
+	stirred time.Time // or anything became of its pods
 	ended   time.Time
 	verdict v1alpha1.Verdict
 }
@@ -82,7 +83,7 @@ func (r *reality) takeDeployment(at time.Time, d *appsv1.Deployment) {
 		r.began = at
 	}
 	if !o.changed || before == nil || counts(before) != counts(d) {
-		o.changed, o.moved = true, at
+		o.changed, o.moved, o.stirred = true, at, at
 	}
 	if o.verdict == "" && d.Status.ObservedGeneration >= d.Generation {
 		o.end(at, d)
@@ -120,7 +121,7 @@ func (r *reality) takeSet(at time.Time, rs *appsv1.ReplicaSet) {
 	}
 	r.sizes.scaled(max(0, at.Sub(r.began)), rs.Name, *rs.Spec.Replicas)
 	if o := r.apps[rs.Labels["app"]]; o != nil {
-		o.moved = at
+		o.moved, o.stirred = at, at
 	}
 }
 
@@ -132,7 +133,7 @@ func (r *reality) takePod(e seen, pod *corev1.Pod) {
 	name := pod.Labels["app"]
 	if o := r.apps[name]; o != nil {
 		active, available := r.count(name, e.at)
-		o.peak, o.least = max(o.peak, active), min(o.least, available)
+		o.peak, o.least, o.stirred = max(o.peak, active), min(o.least, available), e.at
 	}
 }
 
@@ -164,7 +165,7 @@ const still = 11 * time.Second
 // over tells whether every Deployment has come to an end.
 func (r *reality) over(now time.Time) bool {
 	for _, o := range r.apps {
-		if o.verdict == "" && (!o.changed || now.Sub(o.moved) < still) {
+		if o.verdict == "" && (!o.changed || now.Sub(o.stirred) < still) {
 			return false
 		}
 	}

@@ -105,6 +105,9 @@ func translate(r *http.Request) (what, body string, err error) {
 		out, _ := json.Marshal(opts)
 		return what, string(out), err
 	case "POST", "PUT":
+		if plain, ok := unmarked(resource, sent); ok && r.Method == "PUT" {
+			return what, plain, nil
+		}
 		obj := fresh(resource)
 		err = json.Unmarshal(sent, obj)
 		// The namespace of the path is the object's: upstream leaves it out of new pods.
@@ -112,6 +115,18 @@ func translate(r *http.Request) (what, body string, err error) {
 		return what, string(encode(obj)), err
 	}
 	return what, string(sent), nil
+}
+
+// marks are what a typed client writes before the fields of an object.
+var marks = map[string]string{
+	"deployments": `{"kind":"Deployment","apiVersion":"apps/v1",`,
+	"replicasets": `{"kind":"ReplicaSet","apiVersion":"apps/v1",`,
+}
+
+// unmarked is what our side records of an object, without decoding it.
+func unmarked(resource string, sent []byte) (string, bool) {
+	fields, ok := strings.CutPrefix(string(sent), marks[resource])
+	return "{" + strings.TrimSuffix(fields, "\n"), ok && marks[resource] != ""
 }
 
 func fresh(resource string) runtime.Object {

@@ -29,8 +29,8 @@ type world struct {
 }
 
 const (
-	// enough passes for one world.
-	enough = 3000
+	// enough passes for one world; few have half as many.
+	enough = 2000
 	// patience with a Deployment that spins: one that was complete once and is
 	// past its deadline with a pod missing is retried without end, ten times a
 	// second, by upstream as well. After so many turns its deadline is taken away.
