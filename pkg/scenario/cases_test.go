@@ -206,6 +206,9 @@ func (s *story) play(d *datadriven.TestData) string {
 	if err != nil {
 		return fmt.Sprintf("error: %v\n", err)
 	}
+	if err := sim.Check(log.Events()); err != nil && len(s.parts(d, nil).Story.WatchDelays) == 0 {
+		return fmt.Sprintf("error: %v\n", err)
+	}
 	teller := newTeller(word(d, "print", "sizes,conditions"))
 	teller.reach = strings.Split(word(d, "reach", ""), ",")
 	teller.tell(log.Events())
