@@ -13,8 +13,8 @@ import (
 )
 
 // Check holds a trace against what is true of every rollout in which nobody
-// takes objects out of the controllers' hands, whatever else the
-// world: causes come before effects and time does not run back; a step of the
+// takes objects out of the controllers' hands, whatever else the world does:
+// causes come before effects and time does not run back; a step of the
 // Deployment controller takes no Deployment above replicas and surge; a
 // ReplicaSet makes no pod that its size does not ask for. An error means that
 // this program is wrong, not its input. The trace must be of depth Pods at least.
