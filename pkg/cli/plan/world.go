@@ -8,7 +8,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/change"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/exit"
@@ -174,19 +173,14 @@ func (r *run) before(obj manifest.Object) manifest.Object {
 	return nil
 }
 
-// owned are the ReplicaSets of a Deployment as stored.
+// owned are the ReplicaSets of a Deployment as stored. It is looked up by name,
+// since a manifest does not know its UID.
 func (r *run) owned(obj manifest.Object) []*appsv1.ReplicaSet {
-	var out []*appsv1.ReplicaSet
 	live, ok := r.world.Stored().Get(sim.Deployments, obj.GetNamespace(), obj.GetName())
 	if !ok {
 		return nil
 	}
-	for _, candidate := range r.world.Stored().List(sim.ReplicaSets, obj.GetNamespace()) {
-		if rs, ok := candidate.(*appsv1.ReplicaSet); ok && metav1.IsControlledBy(rs, live) {
-			out = append(out, rs)
-		}
-	}
-	return out
+	return r.world.Owned(live)
 }
 
 // located adds the file to an error about one of the items.
