@@ -131,10 +131,15 @@ func (r *reader) readCluster(t *tasks) {
 
 // readVersion asks for the release. A server that will not say is taken to be of the newest.
 func (r *reader) readVersion(ctx context.Context) error {
-	data, err := r.core.RESTClient().Get().AbsPath("/version").SetHeader("Accept", "application/json").Do(ctx).Raw()
+	answer := r.core.RESTClient().Get().AbsPath("/version").SetHeader("Accept", "application/json").Do(ctx)
+	// Raw leaves a refusal in the client's words; Error has the server's.
+	err := answer.Error()
 	var info version.Info
 	if err == nil {
-		err = json.Unmarshal(data, &info)
+		var data []byte
+		if data, err = answer.Raw(); err == nil {
+			err = json.Unmarshal(data, &info)
+		}
 	}
 	if err != nil {
 		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
