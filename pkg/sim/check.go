@@ -12,12 +12,14 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
 
-// Check holds a trace against what is true of every rollout in which nobody
-// takes objects out of the controllers' hands, whatever else the world does:
-// causes come before effects and time does not run back; a step of the
+// Check holds a trace against what is true of every rollout in which watches are
+// seconds late at most and the server's answers are the truth, whatever else the
+// world does: causes come before effects and time does not run back; a step of the
 // Deployment controller takes no Deployment above replicas and surge; a
-// ReplicaSet makes no pod that its size does not ask for. An error means that
-// this program is wrong, not its input. The trace must be of depth Pods at least.
+// ReplicaSet makes no pod that its size does not ask for. It follows people's
+// hands as far as a trace tells of them: a controller reference that a person
+// takes off a ReplicaSet, and nobody puts on again, is not told. An error means
+// that this program is wrong, not its input. The trace must be of depth Pods at least.
 func Check(events []trace.Event) error {
 	c := checker{sets: map[trace.Ref]*checkedSet{}, specs: map[trace.Ref]trace.Specified{}}
 	for _, e := range events {
@@ -100,7 +102,7 @@ func (c *checker) take(e trace.Event) error {
 	return nil
 }
 
-// handed gives a ReplicaSet to another Deployment, or none.
+// handed gives a ReplicaSet to another controller, or none.
 func (c *checker) handed(e trace.Event, owner trace.Ref) {
 	if set := c.sets[e.Object]; set != nil {
 		set.owner = owner

@@ -66,6 +66,35 @@ func TestCheckKnowsOthersHands(t *testing.T) {
 	}
 }
 
+// TestCheckFollowsHandedSets: a ReplicaSet that a person gives to another
+// controller counts in that one's budget only, as soon as caches know.
+func TestCheckFollowsHandedSets(t *testing.T) {
+	ref := func(kind, name string) trace.Ref { return trace.Ref{Kind: kind, Namespace: "ns", Name: name} }
+	web, api, thing := ref("Deployment", "web"), ref("Deployment", "api"), ref("Thing", "it")
+	old, next, others := ref("ReplicaSet", "web-1"), ref("ReplicaSet", "web-2"), ref("ReplicaSet", "api-1")
+	one, minute := int32(1), time.Minute
+	owners := map[bool]trace.Ref{true: api, false: web}
+	for _, test := range []struct {
+		to     trace.Ref
+		scaled trace.Ref
+		want   error
+	}{{thing, next, nil}, {api, next, nil}, {web, next, errBudget}, {api, others, errBudget}, {thing, others, nil}} {
+		err := Check([]trace.Event{
+			{Seq: 1, Actor: trace.ActorWorld, Object: web, Detail: trace.Specified{Replicas: 1}},
+			{Seq: 2, Actor: trace.ActorWorld, Object: api, Detail: trace.Specified{Replicas: 1}},
+			{Seq: 3, Actor: trace.ActorWorld, Object: old, Detail: trace.Found{Owner: web, Replicas: &one}},
+			{Seq: 4, Actor: trace.ActorWorld, Object: next, Detail: trace.Found{Owner: web, Replicas: new(int32)}},
+			{Seq: 5, Actor: trace.ActorWorld, Object: others, Detail: trace.Found{Owner: api, Replicas: new(int32)}},
+			{Seq: 6, Actor: trace.ActorYou, Object: old, Detail: trace.Released{Owner: web}},
+			{Seq: 7, Actor: trace.ActorYou, Object: old, Detail: trace.Adopted{Owner: test.to}},
+			{Seq: 8, Offset: minute, Actor: trace.ActorDeployment, Object: test.scaled, Detail: trace.Scaled{To: 1, Why: trace.Room, Owner: owners[test.scaled == others]}},
+		})
+		if !errors.Is(err, test.want) {
+			t.Errorf("given to %s, %s scaled: %v, want %v", test.to, test.scaled, err, test.want)
+		}
+	}
+}
+
 func TestCheckFindsWhatIsWrong(t *testing.T) {
 	deployment := trace.Ref{Kind: "Deployment", Namespace: "ns", Name: "web"}
 	old, next := trace.Ref{Kind: "ReplicaSet", Namespace: "ns", Name: "web-1"}, trace.Ref{Kind: "ReplicaSet", Namespace: "ns", Name: "web-2"}

@@ -60,10 +60,22 @@ func ReplicaSet(rs, old *appsv1.ReplicaSet, emit Emit) {
 	if old == nil {
 		return
 	}
+	handed(rs, old, emit)
 	if is, was := replicaSetCounts(rs), replicaSetCounts(old); !sameStatus(is, was) {
 		emit(is)
 	}
 	conditions(replicaSetConditions(rs), replicaSetConditions(old), emit)
+}
+
+// handed emits that a write put one controller in another's place. Only people
+// do that: controllers let go first, and tell of both steps themselves.
+func handed(obj, old metav1.Object, emit Emit) {
+	is, was := metav1.GetControllerOfNoCopy(obj), metav1.GetControllerOfNoCopy(old)
+	if is == nil || was == nil || is.UID == was.UID {
+		return
+	}
+	emit(trace.Released{Owner: Owner(old)})
+	emit(trace.Adopted{Owner: Owner(obj)})
 }
 
 // Pod emits what a write changed in a pod's life.

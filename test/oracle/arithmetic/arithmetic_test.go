@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"runtime/debug"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -25,6 +26,7 @@ var (
 
 func TestMain(m *testing.M) {
 	klog.SetLogger(logr.Discard()) // upstream tells of every unreadable annotation
+	debug.SetGCPercent(400)        // cases are short-lived garbage
 	os.Exit(m.Run())
 }
 

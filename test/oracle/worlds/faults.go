@@ -13,10 +13,7 @@ import (
 
 // faults are API errors to come. Their texts name no object: upstream reports
 // whichever of several failures arrives first.
-type faults struct {
-	pending []*fault
-	lied    bool // an answer was not the truth
-}
+type faults struct{ pending []*fault }
 
 type fault struct {
 	verb, resource, sub string // sub "*" is any
@@ -26,10 +23,6 @@ type fault struct {
 
 // lost is a write that takes place although its answer is an error.
 const lost = "lost"
-
-// lies are answers that a controller takes for the truth where they are not:
-// to a pod that is not found, or cannot be released, it pays no more heed.
-var lies = []string{lost, "notfound", "invalid"}
 
 var faultKinds = []string{"conflict", "forbidden", "notfound", "exists", "internal", "timeout", "invalid", "terminating", lost}
 
@@ -44,9 +37,6 @@ func (f *faults) add(x *fault) {
 func injected[T any](f *faults, verb, resource, sub string, do func() (T, error)) (T, error) {
 	var none T
 	kind := f.draw(verb, resource, sub)
-	if slices.Contains(lies, kind) {
-		f.lied = true
-	}
 	switch kind {
 	case "":
 		return do()

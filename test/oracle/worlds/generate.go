@@ -3,7 +3,6 @@ package worlds
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -12,7 +11,6 @@ import (
 // long after the last one: until rollouts time out and expectations expire.
 func generate(seed uint64, actions int) script {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x0c1e)), s: script{seed: seed}}
-	g.honest = g.chance(25)
 	g.setting()
 	for range actions {
 		g.action()
@@ -29,9 +27,6 @@ type generator struct {
 	*rand.Rand
 	s  script
 	at time.Duration
-	// honest worlds hold no watch back and have no answers that lie: Run checks
-	// its own trace there.
-	honest bool
 }
 
 func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
@@ -131,7 +126,7 @@ func (g *generator) action() {
 		g.set(index)
 	case n < 86:
 		g.fault()
-	case n < 93 && !g.honest:
+	case n < 93:
 		g.add("hold", g.pick("deployment", "replicaset"), "resource", g.pick("deployments", "replicasets", "replicasets", "pods", "pods"),
 			"for", (time.Duration(g.Int64N(int64(time.Second)))).String())
 	case n < 95:
@@ -233,16 +228,12 @@ func (g *generator) set(index string) {
 func (g *generator) fault() {
 	what := g.pick("POST pods", "POST pods", "POST replicasets", "POST replicasets", "PUT replicasets", "PUT replicasets", "PUT deployments",
 		"DELETE pods", "DELETE replicasets", "PATCH pods", "PATCH replicasets", "GET deployments", "GET replicasets")
-	kind := faultKinds[g.IntN(len(faultKinds))]
-	if g.honest && slices.Contains(lies, kind) {
-		return
-	}
 	verb, resource := "", ""
 	fmt.Sscan(what, &verb, &resource)
 	sub := ""
 	if verb == "PUT" {
 		sub = g.pick("", "/status", "*")
 	}
-	g.add("fault", verb, "resource", resource, "sub", sub, "kind", kind,
+	g.add("fault", verb, "resource", resource, "sub", sub, "kind", faultKinds[g.IntN(len(faultKinds))],
 		"skip", g.pick("", "", "1", "3"), "times", g.pick("1", "1", "2", "4", "20"))
 }

@@ -135,7 +135,7 @@ func (p *pair) Observe(env *engine.Env, c engine.Change) {
 }
 
 func (p *pair) tell(env *engine.Env, c engine.Change, tombstone bool) {
-	e, rec := watched(env, nil)
+	e, rec := watched(env, nil, nil)
 	p.ours.Observe(e, c)
 	p.twin.observe(c, tombstone)
 	p.compare(fmt.Sprintf("queue calls after %s %T %s", c.Verb, c.New, nameOf(c.New)), rec.asked, p.twin.queue.take())
@@ -162,7 +162,7 @@ func (p *pair) again(env *engine.Env, obj runtime.Object) {
 	if !p.twin.holds(obj) {
 		return
 	}
-	e, rec := watched(env, nil)
+	e, rec := watched(env, nil, nil)
 	p.ours.Observe(e, engine.Change{Verb: engine.Modified, Old: obj, New: obj})
 	p.twin.resync(obj)
 	p.compare("queue calls after a resync", rec.asked, p.twin.queue.take())
@@ -188,7 +188,7 @@ func (p *pair) Sync(ctx context.Context, env *engine.Env, key engine.Key) error 
 	if p.world.over() {
 		return nil
 	}
-	p.world.passes++
+	p.world.compared.passes++
 	p.meet(env.Clock.Now())
 	p.compareReady("keys ready before the pass over " + key.Name)
 	if p.world.difference != nil {
@@ -196,7 +196,7 @@ func (p *pair) Sync(ctx context.Context, env *engine.Env, key engine.Key) error 
 	}
 	p.compare("requeues of "+key.Name, env.Queue.NumRequeues(key), p.twin.queue.NumRequeues(key.String()))
 	delete(p.ready, key.String())
-	e, rec := watched(env, p.world.faults)
+	e, rec := watched(env, p.world.faults, p.twin.travels)
 	err := p.ours.Sync(ctx, e, key)
 	p.twin.pass(key.String(), rec)
 	p.judge(key, rec, err)
@@ -217,6 +217,7 @@ func (p *pair) spinning(key engine.Key, rec *recording) {
 
 // judge compares one pass.
 func (p *pair) judge(key engine.Key, rec *recording, err error) {
+	p.world.compared.writes += rec.writes()
 	asked, events := p.twin.queue.take(), p.twin.said.take()
 	if p.twin.panicked != nil {
 		p.world.upstreamPanicked = fmt.Sprint(p.twin.panicked)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -20,6 +22,7 @@ import (
 // recording is all our controller did in one pass: its requests with the
 // server's answers, its Events, and what it asked of its queue.
 type recording struct {
+	travels  travels
 	requests []*request
 	events   []event
 	asked    []string
@@ -31,8 +34,9 @@ type recording struct {
 type request struct {
 	group int
 	what  string // verb, resource, subresource, namespace, name
-	body  string // canonical JSON of what was sent
+	body  string // what was sent, in one form only
 	code  int
+	kind  string // the content type of the answer
 	reply []byte // what the server answered
 	used  bool   // upstream made it too
 }
@@ -57,16 +61,26 @@ func (r *recording) step() int {
 
 // ask keeps a request and its answer.
 func (r *recording) ask(what, body string, obj runtime.Object, err error) {
-	q := &request{group: r.step(), what: what, body: body, code: 200}
+	q := &request{group: r.step(), what: what, body: body, code: http.StatusOK, kind: plain}
 	switch {
 	case err != nil:
 		q.code, q.reply = refusal(err)
 	case obj != nil:
-		q.reply = encode(obj)
+		q.kind, q.reply = protobuf, seal(resourceOf(obj), r.travels.by(obj).data)
 	default:
 		q.reply = []byte(`{"kind":"Status","apiVersion":"v1","status":"Success"}`)
 	}
 	r.requests = append(r.requests, q)
+}
+
+func (r *recording) writes() int {
+	n := 0
+	for _, q := range r.requests {
+		if !strings.HasPrefix(q.what, http.MethodGet) {
+			n++
+		}
+	}
+	return n
 }
 
 func refusal(err error) (int, []byte) {
@@ -78,26 +92,6 @@ func refusal(err error) (int, []byte) {
 	s.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
 	data, _ := json.Marshal(s)
 	return int(s.Code), data
-}
-
-// encode is an object as it travels, without the kind, which a typed client drops.
-func encode(obj runtime.Object) []byte {
-	switch o := obj.(type) {
-	case *appsv1.Deployment:
-		c := *o
-		c.TypeMeta, obj = metav1.TypeMeta{}, &c
-	case *appsv1.ReplicaSet:
-		c := *o
-		c.TypeMeta, obj = metav1.TypeMeta{}, &c
-	case *corev1.Pod:
-		c := *o
-		c.TypeMeta, obj = metav1.TypeMeta{}, &c
-	}
-	data, err := json.Marshal(obj)
-	if err != nil {
-		panic(err)
-	}
-	return data
 }
 
 // api records what goes through it, and lets faults answer in the server's place.
@@ -174,16 +168,6 @@ func (a *api) gone(resource, ns, name string, do func() error) error {
 	return err
 }
 
-// canonical is JSON with its keys in order.
-func canonical(data []byte) string {
-	var v any
-	if err := json.Unmarshal(data, &v); err != nil {
-		return string(data)
-	}
-	out, _ := json.Marshal(v)
-	return string(out)
-}
-
 // recordedQueue notes what our controller asks of its queue.
 type recordedQueue struct {
 	engine.Queue
@@ -217,8 +201,8 @@ func (e recordedEvents) Event(obj runtime.Object, kind, reason, message string) 
 }
 
 // watched is env with everything recorded.
-func watched(env *engine.Env, f *faults) (*engine.Env, *recording) {
-	rec := &recording{}
+func watched(env *engine.Env, f *faults, t travels) (*engine.Env, *recording) {
+	rec := &recording{travels: t}
 	e := *env
 	e.API = &api{env.API, rec, f}
 	e.Queue = recordedQueue{env.Queue, rec}

@@ -9,10 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
@@ -27,7 +24,7 @@ type transport struct {
 }
 
 func (t *transport) client() kubernetes.Interface {
-	cfg := &rest.Config{Host: "http://oracle", QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+	cfg := &rest.Config{Host: "http://oracle", QPS: -1, ContentConfig: rest.ContentConfig{ContentType: protobuf}}
 	c, err := kubernetes.NewForConfigAndClient(cfg, &http.Client{Transport: t})
 	if err != nil {
 		panic(err)
@@ -44,11 +41,11 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	q := t.match(what, body)
 	if q == nil {
-		t.differ = append(t.differ, fmt.Sprintf("upstream requests %s\n%s\nwhere ours requests\n%s", what, body, t.expected()))
-		return reply(r, http.StatusTeapot, []byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"ours did not ask this","code":418}`)), nil
+		t.differ = append(t.differ, fmt.Sprintf("upstream requests %s\n%s\nwhere ours requests\n%s", what, readable(what, body), t.expected()))
+		return reply(r, http.StatusTeapot, plain, []byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"ours did not ask this","code":418}`)), nil
 	}
 	q.used = true
-	return reply(r, q.code, q.reply), nil
+	return reply(r, q.code, q.kind, q.reply), nil
 }
 
 // match finds the request among those whose turn it is.
@@ -71,7 +68,7 @@ func (t *transport) match(what, body string) *request {
 func (t *transport) expected() string {
 	for _, q := range t.rec.requests {
 		if !q.used {
-			return q.what + "\n" + q.body
+			return q.what + "\n" + readable(q.what, q.body)
 		}
 	}
 	return "nothing more"
@@ -94,54 +91,40 @@ func translate(r *http.Request) (what, body string, err error) {
 	if sub != "" {
 		sub = "/" + sub
 	}
-	what = r.Method + " " + resource + sub + " " + ns + "/" + name
+	body, err = content(r, resource, ns, sent)
+	return r.Method + " " + resource + sub + " " + ns + "/" + name, body, err
+}
+
+// content is what a request carries, without its envelope.
+func content(r *http.Request, resource, ns string, sent []byte) (string, error) {
+	if r.Method == http.MethodGet {
+		return "", nil
+	}
+	if r.Method == http.MethodPatch {
+		return r.Header.Get("Content-Type") + canonical(sent), nil
+	}
+	data, err := open(sent)
+	if err != nil {
+		return "", err
+	}
 	switch r.Method {
-	case "PATCH":
-		return what, r.Header.Get("Content-Type") + canonical(sent), nil
-	case "DELETE":
+	case http.MethodDelete:
 		var opts metav1.DeleteOptions
-		err = json.Unmarshal(sent, &opts)
-		opts.TypeMeta = metav1.TypeMeta{}
+		err = opts.Unmarshal(data)
 		out, _ := json.Marshal(opts)
-		return what, string(out), err
-	case "POST", "PUT":
-		if plain, ok := unmarked(resource, sent); ok && r.Method == "PUT" {
-			return what, plain, nil
-		}
-		obj := fresh(resource)
-		err = json.Unmarshal(sent, obj)
+		return string(out), err
+	case http.MethodPost:
+		obj, err := decode(resource, data)
 		// The namespace of the path is the object's: upstream leaves it out of new pods.
 		obj.(metav1.Object).SetNamespace(ns)
-		return what, string(encode(obj)), err
+		return string(encode(obj)), err
 	}
-	return what, string(sent), nil
+	return string(data), nil
 }
 
-// marks are what a typed client writes before the fields of an object.
-var marks = map[string]string{
-	"deployments": `{"kind":"Deployment","apiVersion":"apps/v1",`,
-	"replicasets": `{"kind":"ReplicaSet","apiVersion":"apps/v1",`,
-}
-
-// unmarked is what our side records of an object, without decoding it.
-func unmarked(resource string, sent []byte) (string, bool) {
-	fields, ok := strings.CutPrefix(string(sent), marks[resource])
-	return "{" + strings.TrimSuffix(fields, "\n"), ok && marks[resource] != ""
-}
-
-func fresh(resource string) runtime.Object {
-	switch resource {
-	case "deployments":
-		return &appsv1.Deployment{}
-	case "replicasets":
-		return &appsv1.ReplicaSet{}
-	}
-	return &corev1.Pod{}
-}
-
-func reply(r *http.Request, code int, body []byte) *http.Response {
+func reply(r *http.Request, code int, kind string, body []byte) *http.Response {
 	return &http.Response{
 		StatusCode: code, Status: http.StatusText(code), Request: r, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": []string{"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+		Header: http.Header{"Content-Type": []string{kind}}, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
 	}
 }

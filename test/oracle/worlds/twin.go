@@ -2,12 +2,10 @@ package worlds
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
@@ -152,33 +150,6 @@ func (s *said) take() []string {
 	events := s.events
 	s.events = nil
 	return events
-}
-
-func resourceOf(obj any) string {
-	switch obj.(type) {
-	case *appsv1.Deployment:
-		return "deployments"
-	case *appsv1.ReplicaSet:
-		return "replicasets"
-	}
-	return "pods"
-}
-
-// travels are objects as a client decodes them: upstream gets what the API
-// server would have sent, not what our store keeps in memory. Stored objects
-// never change, so each travels once.
-type travels map[runtime.Object]runtime.Object
-
-func (t travels) of(obj runtime.Object) runtime.Object {
-	if out, ok := t[obj]; ok {
-		return out
-	}
-	out := fresh(resourceOf(obj))
-	if err := json.Unmarshal(encode(obj), out); err != nil {
-		panic(err)
-	}
-	t[obj] = out
-	return out
 }
 
 // sortGroups orders the texts of calls made side by side; upstream's have no order there.

@@ -25,8 +25,11 @@ type world struct {
 	pairs            map[string]*pair
 	difference       *difference
 	upstreamPanicked string
-	passes           int
+	compared         counts
 }
+
+// counts are how much of a world was compared.
+type counts struct{ passes, writes int }
 
 const (
 	// enough passes for one world; few have half as many.
@@ -37,9 +40,9 @@ const (
 	patience = 30
 )
 
-// play runs a script and returns the first difference, nil for none, and the
-// number of passes compared.
-func play(t *testing.T, s script) (found *difference, passes int) {
+// play runs a script and returns the first difference, nil for none, and how
+// much was compared.
+func play(t *testing.T, s script) (found *difference, compared counts) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		time.Sleep(137 * time.Millisecond) // whole seconds are special: start at none
@@ -53,16 +56,16 @@ func play(t *testing.T, s script) (found *difference, passes int) {
 		w.run(ctx, s)
 		cancel()
 		synctest.Wait()
-		passes = w.passes
+		compared = w.compared
 		if w.upstreamPanicked == "" || !strings.Contains(w.upstreamPanicked, "divide") {
 			found = w.difference
 		}
 	})
-	return found, passes
+	return found, compared
 }
 
 // over: what follows the first difference is not compared.
-func (w *world) over() bool { return w.difference != nil || w.passes >= enough }
+func (w *world) over() bool { return w.difference != nil || w.compared.passes >= enough }
 
 func (w *world) pair(s script, actor string, ours engine.Controller, t *twin) *pair {
 	return &pair{ours: ours, twin: t, world: w, actor: actor, ready: map[string]time.Time{}, rand: rand.New(rand.NewPCG(s.seed, uint64(len(actor))))}
@@ -110,10 +113,9 @@ func (w *world) run(ctx context.Context, s script) {
 	w.alarmed(err)
 }
 
-// alarmed judges what Run finds wrong with its own trace. That presumes a server
-// that does not lie, and some faults do.
+// alarmed: Run found its own trace out of order.
 func (w *world) alarmed(err error) {
-	if err != nil && !w.over() && !w.faults.lied {
+	if err != nil && !w.over() {
 		w.difference = &difference{time.Since(w.start), trace.ActorWorld, "invariants", err.Error()}
 	}
 }
