@@ -8,7 +8,7 @@ LDFLAGS := -s -w -X github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/version.V
 
 .PHONY: help
 help: ## Show this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build the plugin into bin/
@@ -23,10 +23,13 @@ install: ## Install the plugin where kubectl finds it (GOBIN or GOPATH/bin)
 	$(GO) install -trimpath -ldflags '$(LDFLAGS)' ./cmd/kubectl-rollout_sim
 
 .PHONY: test
-test: ## Run all tests and static checks
+test: unit oracle ## Run all tests and static checks
+	cd test && $(GO) vet ./... && $(GO) test -short ./cluster/... ./e2e
+
+.PHONY: unit
+unit: ## Run what of them needs no code of Kubernetes' own
 	$(GO) vet ./...
 	$(GO) test ./...
-	cd test && $(GO) vet ./... && $(GO) test -short ./cluster/...
 
 .PHONY: rewrite
 rewrite: ## Regenerate what data-driven tests and documents expect; read the diff
@@ -34,8 +37,9 @@ rewrite: ## Regenerate what data-driven tests and documents expect; read the dif
 	$(GO) test ./cmd/kubectl-rollout_sim -run TestDocuments -args -rewrite
 
 .PHONY: oracle
-oracle: ## Compare with upstream's own controllers; downloads k8s.io/kubernetes
-	cd test && $(GO) test -count=1 -timeout 2h ./oracle/arithmetic ./oracle/objects ./oracle/worlds
+oracle: ## Compare with upstream's own code; WORLDS=50000 SEED=7 for longer, others
+	cd test && $(GO) test -count=1 -timeout 0 ./oracle/arithmetic ./oracle/objects ./oracle/mutants
+	cd test/oracle/worlds && $(GO) test -count=1 -timeout 0
 
 .PHONY: cluster
 cluster: tools ## Start a real control plane and print its kubeconfig (NODES=3)
@@ -49,9 +53,13 @@ tools: ## Build the control plane's programs into the user's cache folder
 store: tools ## Hold the simulated API server against a real one
 	cd test && $(GO) test -count=1 -timeout 45m ./cluster/...
 
+.PHONY: schedule
+schedule: tools ## Hold the simulated scheduler against the real one, in process and on a real control plane
+	cd test && $(GO) test -count=1 -timeout 30m -v -run 'TestAssess|TestCluster' ./scheduler
+
 .PHONY: e2e
-e2e: tools ## Plan and make real rollouts on a real control plane, and compare; writes docs/accuracy.md
-	cd test && $(GO) test ./e2e -v -count=1 -timeout 30m -args -rewrite
+e2e: tools ## Plan and make real rollouts on a real control plane, and compare; REWRITE=1 writes docs/accuracy.md
+	cd test && $(GO) test ./e2e -v -count=1 -timeout 30m $(if $(REWRITE),-args -rewrite)
 
 .PHONY: live
 live: ## Drive a real API server with our controllers; builds a control plane
@@ -68,7 +76,7 @@ fuzz: ## Fuzz the decoder and random worlds, half a minute each
 
 .PHONY: bench
 bench: ## Measure full rollouts of 10 to 10,000 replicas
-	$(GO) test ./pkg/scenario -run '^$$' -bench Rollout -benchmem -benchtime 3x
+	$(GO) test ./pkg/scenario -run '^$$' -bench Rollout -short -benchmem -benchtime 3x
 
 .PHONY: clean
 clean: ## Remove what was built

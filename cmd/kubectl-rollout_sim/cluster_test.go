@@ -1,16 +1,28 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/controller/deployment"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/controller/replicaset"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/live"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/live/livetest"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 )
 
 // noon is the time of the test clusters, far from the local clock.
@@ -51,6 +63,19 @@ var clusters = map[string]func(*livetest.Server){
 			}
 		}
 	},
+	// rolling has controllers, a scheduler and kubelets, and keeps what is written.
+	"rolling": func(s *livetest.Server) { s.Live, s.Now = true, time.Now },
+	// viewing is the same to a user who may not change anything.
+	"viewing": func(s *livetest.Server) {
+		s.Live, s.Now = true, time.Now
+		s.Allowed = func(verb, _, _ string) bool { return verb == "get" || verb == "list" || verb == "watch" }
+	},
+	// skewed is a clock five minutes ahead of ours.
+	"skewed": func(s *livetest.Server) {
+		s.Live, s.Now = true, func() time.Time { return time.Now().Add(5 * time.Minute) }
+	},
+	// idle has no controllers.
+	"idle":  func(s *livetest.Server) { s.Live, s.Now = true, time.Now },
 	"v1.31": func(s *livetest.Server) { s.Version = "v1.31.4-eks-0a1b2c3" },
 	"v1.99": func(s *livetest.Server) { s.Version = "v1.99.0" },
 }
@@ -81,22 +106,108 @@ func cluster(ts *testscript.TestScript, neg bool, args []string) {
 	clusters[args[0]](server)
 	server.Start()
 	ts.Defer(server.Close)
+	if server.Live {
+		roll(ts, server, args[0] != "idle" && args[0] != "viewing")
+	}
 	path, err := server.Kubeconfig(ts.MkAbs("."), "team")
 	ts.Check(err)
 	ts.Setenv("KUBECONFIG", path)
-	running[ts] = server
-	ts.Defer(func() { delete(running, ts) })
+	running.Store(ts, server)
+	ts.Defer(func() { running.Delete(ts) })
 }
 
-// running is the server of each script. Scripts that use one run one after the other.
-var running = map[*testscript.TestScript]*livetest.Server{}
+// roll lets pods live and, where there are any, controllers act.
+func roll(ts *testscript.TestScript, server *livetest.Server, controlled bool) {
+	ctx, stop := context.WithCancel(context.Background())
+	ts.Defer(stop)
+	go server.Play(ctx, 300*time.Millisecond, 100*time.Millisecond)
+	if !controlled {
+		return
+	}
+	host, err := live.Start(ctx, &rest.Config{Host: server.URL()}, live.Options{}, deployment.Spec(rollout.LatestVersion), replicaset.Spec(rollout.LatestVersion))
+	ts.Check(err)
+	ts.Defer(func() { _ = host.Stop() })
+	<-host.Ready()
+}
+
+// later acts a while after deployment/web has been changed.
+func later(server *livetest.Server, delay time.Duration, do func()) {
+	go func() {
+		for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(10 * time.Millisecond) {
+			if d, ok := server.Get("deployments", "team", "web").(*appsv1.Deployment); ok && d.Generation > 1 {
+				time.Sleep(delay)
+				do()
+				return
+			}
+		}
+	}()
+}
+
+// edit makes somebody else's change a while after the first: edit DELAY REPLICAS.
+func edit(ts *testscript.TestScript, _ bool, args []string) {
+	server := serverOf(ts)
+	if len(args) != 2 {
+		ts.Fatalf("usage: edit DELAY REPLICAS, after cluster")
+	}
+	after, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	later(server, after, func() {
+		server.Edit("kubectl-edit", "deployments", "team", "web", func(obj runtime.Object) {
+			replicas := int32(n)
+			obj.(*appsv1.Deployment).Spec.Replicas = &replicas
+		})
+	})
+}
+
+// cut ends all watches a while after the first change, as a restart of the API server does: cut DELAY.
+func cut(ts *testscript.TestScript, _ bool, args []string) {
+	server := serverOf(ts)
+	if len(args) != 1 {
+		ts.Fatalf("usage: cut DELAY, after cluster")
+	}
+	after, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	later(server, after, server.CutWatches)
+}
+
+// workload writes image, replicas and pause of deployment/web to stdout.
+func workload(ts *testscript.TestScript, _ bool, _ []string) {
+	d, ok := serverOf(ts).Get("deployments", "team", "web").(*appsv1.Deployment)
+	if !ok {
+		ts.Fatalf("there is no deployment/web")
+	}
+	_, err := fmt.Fprintf(ts.Stdout(), "image %s replicas %d paused %t generation %d\n", d.Spec.Template.Spec.Containers[0].Image, *d.Spec.Replicas, d.Spec.Paused, d.Generation)
+	ts.Check(err)
+}
+
+// running is the server of each script.
+var running sync.Map
+
+func serverOf(ts *testscript.TestScript) *livetest.Server {
+	server, ok := running.Load(ts)
+	if !ok {
+		ts.Fatalf("there is no cluster")
+	}
+	return server.(*livetest.Server)
+}
 
 // requests writes what the program has asked for so far to stdout: requests.
 func requests(ts *testscript.TestScript, _ bool, _ []string) {
-	server := running[ts]
-	if server == nil {
-		ts.Fatalf("there is no cluster")
-	}
+	server := serverOf(ts)
 	_, err := ts.Stdout().Write([]byte(strings.Join(server.Requests(), "\n") + "\n"))
 	ts.Check(err)
+}
+
+// beside is a line that is said beside the trace, with the lines it goes on in.
+var beside = regexp.MustCompile(`(?m)^(next|note|paused|driver) .*\n( {11}\S.*\n)*`)
+
+// sameTail checks that the first file ends with all of the second, but for
+// what is said beside the trace: sametail REAL AGAIN.
+func sameTail(ts *testscript.TestScript, _ bool, args []string) {
+	real, again := beside.ReplaceAllString(ts.ReadFile(args[0]), ""), beside.ReplaceAllString(ts.ReadFile(args[1]), "")
+	if again == "" || !strings.HasSuffix(real, again) {
+		ts.Fatalf("it looked like this:\n%s\nand now:\n%s", real, again)
+	}
 }

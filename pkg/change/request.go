@@ -47,14 +47,16 @@ var patchTypes = map[PatchType]types.PatchType{
 }
 
 // only reports whether a change that is wanted is the only one.
-func (s *Set) only(wanted bool) bool {
-	n := 0
+func (s *Set) only(wanted bool) bool { return wanted && s.Count() == 1 }
+
+// Count is how many different changes are asked for.
+func (s *Set) Count() (n int) {
 	for _, each := range []bool{s.Resume, s.Undo != nil, s.Patch != nil, len(s.Images) > 0, s.Replicas != nil, s.Restart, s.Pause} {
 		if each {
 			n++
 		}
 	}
-	return wanted && n == 1
+	return n
 }
 
 // undoRequest replaces template and annotations whole.

@@ -12,21 +12,23 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/apply"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/capture"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/controllers"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/exit"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/plan"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/replay"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/version"
 )
 
 // Name is how users call the program.
 const Name = "kubectl rollout-sim"
 
-const long = `Simulate Deployment and ReplicaSet rollouts before they happen.
+const long = `Simulate Deployment and ReplicaSet rollouts before they happen, and follow them when they do.
 
 The Deployment and ReplicaSet controllers' own logic runs as a local engine:
 plan says in milliseconds what a change will do over the next minutes, with
-the arithmetic of every decision.`
+the arithmetic of every decision; apply makes it and follows it beside the plan.`
 
 // Main runs the program and is its exit code.
 func Main(ctx context.Context, streams genericiooptions.IOStreams, args []string) int {
@@ -58,7 +60,10 @@ func NewCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	})
 	flags := genericclioptions.NewConfigFlags(true)
 	flags.AddFlags(root.PersistentFlags())
-	root.AddCommand(plan.NewCommand(flags, streams, nil), capture.NewCommand(flags, streams, nil), controllers.NewCommand(flags, streams, nil), version.NewCommand(streams))
+	root.AddCommand(
+		plan.NewCommand(flags, streams, nil), apply.NewCommand(flags, streams, nil), replay.NewCommand(streams, nil),
+		capture.NewCommand(flags, streams, nil), controllers.NewCommand(flags, streams, nil), version.NewCommand(streams),
+	)
 	root.InitDefaultCompletionCmd()
 	root.CompletionOptions.HiddenDefaultCmd = false
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {

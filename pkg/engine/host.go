@@ -17,6 +17,9 @@ type Goal struct {
 	Workloads []trace.Ref
 	// Limit ends the run in any case, in time since its start.
 	Limit time.Duration
+	// Until keeps the run from ending before, in time since its start: what is to
+	// happen until then happens, however the workloads stand.
+	Until time.Duration
 	// WholeLimit runs to Limit even when nothing is left to wait for.
 	WholeLimit bool
 }

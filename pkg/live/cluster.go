@@ -68,6 +68,9 @@ func Connect(f genericclioptions.RESTClientGetter) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	if config.UserAgent == "" {
+		config.UserAgent = rest.DefaultKubernetesUserAgent() // a shared client does not add it
+	}
 	config.QPS = -1 // a few requests at once, once: the server's own fairness is enough
 	config.WarningHandler = c.said
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &timed{next, c.clock} })

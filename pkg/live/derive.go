@@ -44,7 +44,7 @@ func (j *journal) delivered(c engine.Change, initial bool) {
 	_, known := j.known[refOf(obj)]
 	switch {
 	case c.Verb == engine.Deleted:
-		j.remove(obj)
+		j.remove(obj, stranger(obj))
 	case initial && !known && !j.gone.has(obj.GetUID()):
 		j.find(obj)
 	case !j.holds(obj):
@@ -65,12 +65,12 @@ func (j *journal) seqOf(obj Object) trace.Seq {
 	return 0
 }
 
-func (j *journal) remove(obj Object) {
+func (j *journal) remove(obj Object, actor string) {
 	ref := refOf(obj)
 	j.gone.bury(obj.GetUID())
 	if old, known := j.known[ref]; known && old.obj.GetUID() == obj.GetUID() {
 		delete(j.known, ref)
-		j.add(trace.Event{Actor: stranger(obj), Object: ref, Detail: trace.Removed{Owner: derive.Owner(obj)}})
+		j.add(trace.Event{Actor: actor, Object: ref, Detail: trace.Removed{Owner: derive.Owner(obj)}})
 	}
 }
 
@@ -84,7 +84,7 @@ func (j *journal) find(obj Object) {
 	case *appsv1.ReplicaSet:
 		derive.FoundReplicaSet(o, emit)
 	case *corev1.Pod:
-		derive.FoundPod(o, rollout.IsPodReady(o), j.clock.Now(), emit)
+		derive.FoundPod(o, rollout.IsPodReady(o), j.wall(), emit)
 	}
 }
 
@@ -96,7 +96,7 @@ func (j *journal) take(obj Object, by author) {
 	case j.gone.has(obj.GetUID()), known && old.obj.GetUID() == obj.GetUID() && !newer(obj, old.obj):
 		return
 	case known && old.obj.GetUID() != obj.GetUID():
-		j.remove(old.obj)
+		j.remove(old.obj, stranger(old.obj))
 		known = false
 	}
 	j.known[ref] = state{obj, by.wrote}

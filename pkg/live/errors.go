@@ -26,6 +26,10 @@ func (e *Error) Unwrap() error { return e.err }
 // Verbatim says that the text is printed as it is, without "error: " before it.
 func (e *Error) Verbatim() {}
 
+// Explain words an error from a server, or from the way to it, as kubectl does;
+// other errors stay as they are.
+func Explain(err error) error { return explain(err) }
+
 // explain words an error as kubectl does (pkg/cmd/util StandardErrorMessage).
 // A failed validation stays as it is: its causes are told one by one.
 func explain(err error) error {

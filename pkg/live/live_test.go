@@ -77,6 +77,14 @@ func measuredPod(seconds int, change func(*corev1.Pod)) *corev1.Pod {
 	return pod
 }
 
+// later moves all that the conditions tell.
+func later(pod *corev1.Pod) {
+	for i := range pod.Status.Conditions {
+		c := &pod.Status.Conditions[i]
+		c.LastTransitionTime = metav1.NewTime(c.LastTransitionTime.Add(time.Second))
+	}
+}
+
 func TestMeasure(t *testing.T) {
 	base := livetest.Rollout{Namespace: "team", Name: "web", Pods: 0, Created: start}.Objects()
 	d, rs := base[0].(*appsv1.Deployment), base[1].(*appsv1.ReplicaSet)
@@ -100,6 +108,7 @@ func TestMeasure(t *testing.T) {
 		"unready is out":     {append(all(2), measuredPod(9, func(p *corev1.Pod) { p.Status.Conditions[2].Status = corev1.ConditionFalse })), "2s 2s 2s 2s 1"},
 		"terminating is out": {append(all(2), measuredPod(9, func(p *corev1.Pod) { p.DeletionTimestamp = &deleted })), "2s 2s 2s 2s 1"},
 		"another's is out":   {append(all(2), measuredPod(9, func(p *corev1.Pod) { p.OwnerReferences[0].UID = "x" })), "2s 2s 2s 2s 1"},
+		"a burst is one":     {append(all(3, 3, 3, 3, 3), measuredPod(2, later)), "2.5s 2.5s 2.5s 2.5s 6"},
 		"none":               {nil, "none"},
 	} {
 		s := &Snapshot{Deployments: []*appsv1.Deployment{d}, ReplicaSets: []*appsv1.ReplicaSet{rs}, Pods: test.pods}

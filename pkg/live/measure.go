@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -31,13 +32,13 @@ func (s *Snapshot) Measure(workload Object) (Times, bool) {
 			owners[rs.UID] = true
 		}
 	}
-	var all []float64
+	var all []measured
 	for _, pod := range s.Pods {
 		if owner := metav1.GetControllerOfNoCopy(pod); owner == nil || !owners[owner.UID] {
 			continue
 		}
-		if took, ok := timeToReady(pod); ok {
-			all = append(all, took.Seconds())
+		if m, ok := timeToReady(pod); ok {
+			all = append(all, m)
 		}
 	}
 	all = withoutRelapses(all)
@@ -47,9 +48,15 @@ func (s *Snapshot) Measure(workload Object) (Times, bool) {
 	return spread(all), true
 }
 
+// measured is one pod's time, in whole seconds, and the second in which it was bound.
+type measured struct {
+	bound int64
+	took  float64
+}
+
 // timeToReady is what the conditions tell of a pod that became ready once. A
 // restarted container has made its pod ready a second time.
-func timeToReady(pod *corev1.Pod) (time.Duration, bool) {
+func timeToReady(pod *corev1.Pod) (measured, bool) {
 	var bound, ready time.Time
 	for _, c := range pod.Status.Conditions {
 		if c.Status != corev1.ConditionTrue {
@@ -64,49 +71,61 @@ func timeToReady(pod *corev1.Pod) (time.Duration, bool) {
 	}
 	for i := range pod.Status.ContainerStatuses {
 		if pod.Status.ContainerStatuses[i].RestartCount > 0 {
-			return 0, false
+			return measured{}, false
 		}
 	}
-	return ready.Sub(bound), !bound.IsZero() && !ready.IsZero() && !ready.Before(bound) && pod.DeletionTimestamp == nil
+	return measured{bound.Unix(), ready.Sub(bound).Seconds()}, !bound.IsZero() && !ready.IsZero() && !ready.Before(bound) && pod.DeletionTimestamp == nil
 }
 
 // withoutRelapses leaves out pods that took far longer than most: their probes
 // failed later on, and the condition tells of the recovery.
-func withoutRelapses(all []float64) []float64 {
+func withoutRelapses(all []measured) []measured {
 	if len(all) == 0 {
 		return nil
 	}
-	slices.Sort(all)
-	limit := 5*all[len(all)/2] + 10
-	return slices.DeleteFunc(all, func(v float64) bool { return v > limit })
+	slices.SortStableFunc(all, func(a, b measured) int { return cmp.Compare(a.took, b.took) })
+	limit := 5*all[len(all)/2].took + 10
+	return slices.DeleteFunc(all, func(m measured) bool { return m.took > limit })
 }
 
 // rounding is the variance that two times cut to whole seconds add to their difference.
 const rounding = 1.0 / 6
 
-// spread makes an even spread of sorted seconds. The mean of differences of
+// spread makes an even spread of sorted times. The mean of differences of
 // whole seconds is right, as both ends lose half a second on average; their
 // variance is too large by a known amount, and tells nothing where all of them
 // lie within the second that rounding alone explains.
-func spread(all []float64) Times {
-	mean, variance := 0.0, 0.0
-	for _, v := range all {
-		mean += v / float64(len(all))
+//
+// Each second in which pods were bound counts as much as any other: of pods
+// that are bound together, as in the burst that begins a rollout, all are cut
+// alike, and many of them know no more than one.
+func spread(all []measured) Times {
+	weight := map[int64]float64{}
+	for _, m := range all {
+		weight[m.bound]++
 	}
-	for _, v := range all {
-		variance += (v - mean) * (v - mean) / float64(len(all))
+	seconds := float64(len(weight))
+	for bound, pods := range weight {
+		weight[bound] = 1 / pods / seconds
+	}
+	mean, variance := 0.0, 0.0
+	for _, m := range all {
+		mean += m.took * weight[m.bound]
+	}
+	for _, m := range all {
+		variance += (m.took - mean) * (m.took - mean) * weight[m.bound]
 	}
 	half := math.Sqrt(3 * max(variance-rounding, 0))
-	if all[len(all)-1]-all[0] <= 1 {
+	if all[len(all)-1].took-all[0].took <= 1 {
 		half = 0
 	}
 	low, high := max(mean-half, 0), mean+half
-	t := Times{Pods: len(all), Mean: seconds(mean), Low: seconds(low), High: seconds(high)}
-	t.P95 = seconds(low + 0.95*(high-low))
+	t := Times{Pods: len(all), Mean: tenths(mean), Low: tenths(low), High: tenths(high)}
+	t.P95 = tenths(low + 0.95*(high-low))
 	return t
 }
 
-// seconds is a duration to the tenth of a second: the sources are no finer.
-func seconds(s float64) time.Duration {
-	return time.Duration(math.Round(s*10)) * 100 * time.Millisecond
+// tenths is a duration to the tenth of a second: the sources are no finer.
+func tenths(seconds float64) time.Duration {
+	return time.Duration(math.Round(seconds*10)) * 100 * time.Millisecond
 }

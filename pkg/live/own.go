@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
 )
 
 // chooseSets keeps the ReplicaSets that belong to the plan: those asked for, of
@@ -148,4 +149,16 @@ func (r *reader) onlySelector(ns string) string {
 		}
 	}
 	return only
+}
+
+// OwnedReplicaSets asks for the ReplicaSets that an object controls.
+func OwnedReplicaSets(ctx context.Context, client appsclient.ReplicaSetsGetter, owner Object) ([]*appsv1.ReplicaSet, error) {
+	all := client.ReplicaSets(owner.GetNamespace())
+	return fetch(ctx, all.List, func(l *appsv1.ReplicaSetList) []appsv1.ReplicaSet { return l.Items }, metav1.ListOptions{},
+		func(rs *appsv1.ReplicaSet) *appsv1.ReplicaSet {
+			if !metav1.IsControlledBy(rs, owner) {
+				return nil
+			}
+			return rs.DeepCopy()
+		})
 }

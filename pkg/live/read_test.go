@@ -3,6 +3,9 @@ package live
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/live/livetest"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
@@ -204,17 +208,13 @@ func TestMadeUpClass(t *testing.T) {
 	}
 }
 
-// An autoscaler of the workload is warned of, as the plan leaves it out.
-func TestAutoscalerIsWarnedOf(t *testing.T) {
-	hpa := func(name, target string) *autoscalingv2.HorizontalPodAutoscaler {
-		h := &autoscalingv2.HorizontalPodAutoscaler{TypeMeta: metav1.TypeMeta{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler"}, ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}}
-		h.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{Kind: "Deployment", Name: target}
-		return h
-	}
-	s := read(t, connect(t, &livetest.Server{Objects: append(team(1), hpa("a", "web"), hpa("b", "other"))}), Query{Workloads: []trace.Ref{web}})
-	want := []string{"horizontalpodautoscaler/a sets the replicas of deployment/web: the plan keeps them as they are"}
-	if got := s.Warnings(); !slices.Equal(got, want) {
-		t.Errorf("warnings %q", got)
+// Autoscalers come with the namespace: they belong to the world of the plan.
+func TestAutoscalersAreRead(t *testing.T) {
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{TypeMeta: metav1.TypeMeta{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler"}, ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "a"}}
+	hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}
+	s := read(t, connect(t, &livetest.Server{Objects: append(team(1), hpa)}), Query{Workloads: []trace.Ref{web}})
+	if len(s.Autoscalers) != 1 || s.Autoscalers[0].Spec.ScaleTargetRef.Name != "web" || len(s.Warnings()) != 0 {
+		t.Errorf("autoscalers %v, warnings %q", s.Autoscalers, s.Warnings())
 	}
 }
 
@@ -257,4 +257,26 @@ func heap() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
+}
+
+// A server's audit log shall say who asked.
+func TestUserAgent(t *testing.T) {
+	agents := make(chan string, 20)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		agents <- r.UserAgent()
+		http.NotFound(w, r)
+	}))
+	defer server.Close()
+	flags, none := genericclioptions.NewConfigFlags(true), os.DevNull
+	flags.APIServer, flags.KubeConfig = &server.URL, &none
+	c, err := Connect(flags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Read(t.Context(), Query{Workloads: []trace.Ref{web}}); err == nil {
+		t.Error("nothing is there, and yet it was read")
+	}
+	if agent := <-agents; agent != rest.DefaultKubernetesUserAgent() {
+		t.Errorf("the server sees %q", agent)
+	}
 }

@@ -77,21 +77,7 @@ func (s *Snapshot) Warnings() []string {
 			out = append(out, "cannot list "+strings.Join(missing, " and ")+": "+a.what)
 		}
 	}
-	for _, hpa := range s.Autoscalers {
-		if target := hpa.Spec.ScaleTargetRef; s.has(target.Kind, hpa.Namespace, target.Name) {
-			out = append(out, "horizontalpodautoscaler/"+hpa.Name+" sets the replicas of "+strings.ToLower(target.Kind)+"/"+target.Name+
-				": the plan keeps them as they are")
-		}
-	}
 	return out
-}
-
-func (s *Snapshot) has(kind, namespace, name string) bool {
-	return slices.ContainsFunc(s.Deployments, func(d *appsv1.Deployment) bool {
-		return kind == "Deployment" && d.Namespace == namespace && d.Name == name
-	}) || slices.ContainsFunc(s.ReplicaSets, func(rs *appsv1.ReplicaSet) bool {
-		return kind == "ReplicaSet" && rs.Namespace == namespace && rs.Name == name
-	})
 }
 
 // NodesKnown reports whether Nodes are all nodes there are.

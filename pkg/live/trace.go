@@ -20,6 +20,8 @@ type journal struct {
 	sink  func(trace.Event)
 	clock clock.PassiveClock
 	began time.Time
+	at    time.Time        // of what is being taken, when that came earlier than now
+	wall  func() time.Time // the server's time
 	owned ownedSets
 
 	mu      sync.Mutex
@@ -61,7 +63,7 @@ func newJournal(sink func(trace.Event), c clock.PassiveClock) *journal {
 		return nil
 	}
 	return &journal{
-		sink: sink, clock: c, began: c.Now(), owned: noSets,
+		sink: sink, clock: c, began: c.Now(), wall: c.Now, owned: noSets,
 		known: map[trace.Ref]state{}, flights: map[trace.Ref]*flight{},
 	}
 }
@@ -79,7 +81,11 @@ func (j *journal) emit(e trace.Event) trace.Seq {
 // add is emit for those who hold the lock.
 func (j *journal) add(e trace.Event) trace.Seq {
 	j.last++
-	e.Seq, e.Offset = j.last, j.clock.Now().Sub(j.began)
+	now := j.at
+	if now.IsZero() {
+		now = j.clock.Now()
+	}
+	e.Seq, e.Offset = j.last, max(now.Sub(j.began), 0)
 	j.sink(e)
 	return e.Seq
 }

@@ -183,6 +183,7 @@ func (d *decoder) typed(data []byte, path string, k *kind, head header) error {
 	item := Item{Object: modern(obj), Source: source}
 	if d.mode == Strict {
 		item.Raw = data
+		item.place = func(field string) Source { return d.at(join(path, field)) }
 	}
 	d.set.Items = append(d.set.Items, item)
 	return nil

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
@@ -36,6 +37,10 @@ var kinds = []kind{
 	{group: "autoscaling", version: "v1", name: "HorizontalPodAutoscaler", make: func() Object { return &autoscalingv1.HorizontalPodAutoscaler{} }},
 	{group: "policy", version: "v1", name: "PodDisruptionBudget", make: func() Object { return &policyv1.PodDisruptionBudget{} }},
 	{group: "scheduling.k8s.io", version: "v1", name: "PriorityClass", make: func() Object { return &schedulingv1.PriorityClass{} }, cluster: true},
+	{version: "v1", name: "PersistentVolumeClaim", make: func() Object { return &corev1.PersistentVolumeClaim{} }},
+	{version: "v1", name: "PersistentVolume", make: func() Object { return &corev1.PersistentVolume{} }, cluster: true},
+	{group: "storage.k8s.io", version: "v1", name: "StorageClass", make: func() Object { return &storagev1.StorageClass{} }, cluster: true},
+	{group: "storage.k8s.io", version: "v1", name: "VolumeAttachment", make: func() Object { return &storagev1.VolumeAttachment{} }, cluster: true},
 	{group: "rollout-sim.dev", version: "v1alpha1", name: "Scenario", make: func() Object { return &v1alpha1.Scenario{} }, cluster: true},
 }
 

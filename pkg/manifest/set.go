@@ -56,6 +56,17 @@ type Item struct {
 	// Raw is the object as JSON as it was written, for Strict inputs: what a
 	// typed object cannot tell is which fields were left out.
 	Raw []byte
+
+	place func(path string) Source
+}
+
+// At is where a field of the object was written, as in spec.steps[0].at, or its
+// nearest parent; where that is not known, where the object was.
+func (i Item) At(path string) Source {
+	if i.place == nil {
+		return i.Source
+	}
+	return i.place(path)
 }
 
 // Set is what one or several inputs hold, in the order in which it was read.

@@ -71,15 +71,28 @@ type Ranked struct {
 // keep no particular order, yet the same for the same input. pods is left
 // alone. (replicaset getPodsToDelete, controller.ActivePodsWithRanks)
 func (v Version) ChooseVictims(pods []*corev1.Pod, onNode map[string]int32, n int, now time.Time) Victims {
-	n = max(0, min(n, len(pods)))
-	if n == len(pods) {
+	if n >= len(pods) || len(pods) == 0 {
 		return Victims{Pods: pods}
 	}
-	q := newRanking(v, pods, onNode, now)
+	looks := make([]RankLooks, len(pods))
+	for i, pod := range pods {
+		looks[i] = v.LookAtRank(pod)
+	}
+	return ChooseAmong(looks, onNode, n, now)
+}
+
+// ChooseAmong is ChooseVictims for fewer than all of some pods that were looked
+// at before. It leaves ages and neighbours of this time in the looks.
+func ChooseAmong(looks []RankLooks, onNode map[string]int32, n int, now time.Time) Victims {
+	if len(looks) == 0 {
+		return Victims{}
+	}
+	q := newRanking(looks, onNode, now)
 	sort.Sort(q)
+	n = max(0, min(n, len(looks)-1))
 	victims := Victims{Pods: make([]*corev1.Pod, n), ranked: make([]candidate, n+1)}
 	for i := range victims.ranked {
-		victims.ranked[i] = q.candidates[q.order[i]]
+		victims.ranked[i] = q.looks[q.keys[i].at].candidate
 	}
 	for i := range victims.Pods {
 		victims.Pods[i] = victims.ranked[i].pod
@@ -103,9 +116,14 @@ func (c Victims) Why(i int) Ranked {
 	return why
 }
 
+// RankLooks is what the rules compare in one pod: all but its ages and its
+// neighbours, which change while the pod does not.
+type RankLooks struct{ candidate }
+
 // candidate is a pod with all that the rules compare, read once.
 type candidate struct {
 	pod       *corev1.Pod
+	node      string
 	readyAt   time.Time // zero unless ready
 	createdAt time.Time
 	readyAge  int64  // bucket
@@ -120,11 +138,12 @@ type candidate struct {
 	ready     bool
 }
 
-func newCandidate(v Version, pod *corev1.Pod, now time.Time) candidate {
+// LookAtRank reads what the rules compare in a pod.
+func (v Version) LookAtRank(pod *corev1.Pod) RankLooks {
 	c := candidate{
 		pod:       pod,
+		node:      pod.Spec.NodeName,
 		createdAt: pod.CreationTimestamp.Time,
-		age:       ageBucket(pod.CreationTimestamp.Time, now),
 		uid:       uidPrefix(pod.UID),
 		cost:      deletionCost(pod.Annotations),
 		restarts:  mostRestarts(pod),
@@ -133,36 +152,36 @@ func newCandidate(v Version, pod *corev1.Pod, now time.Time) candidate {
 	}
 	if ready := PodReadyCondition(pod); ready != nil && ready.Status == corev1.ConditionTrue {
 		c.ready, c.readyAt = true, ready.LastTransitionTime.Time
-		c.readyAge = ageBucket(c.readyAt, now)
 	}
 	if v.RanksSidecarRestarts() {
 		c.sidecars = mostSidecarRestarts(pod)
 	}
-	return c
+	return RankLooks{c}
 }
 
-// ranking sorts candidates by position. Swapping positions instead of
-// candidates gives the same order as swapping pods, for less copying.
-type ranking struct {
-	candidates []candidate
-	order      []int32
-}
-
-func newRanking(v Version, pods []*corev1.Pod, onNode map[string]int32, now time.Time) *ranking {
-	q := &ranking{candidates: make([]candidate, len(pods)), order: make([]int32, len(pods))}
-	for i, pod := range pods {
-		q.candidates[i] = newCandidate(v, pod, now)
-		q.candidates[i].onNode = onNode[pod.Spec.NodeName]
-		q.order[i] = int32(i)
+// set notes what the present says of the pod.
+func (l *RankLooks) set(onNode map[string]int32, ages *ages) {
+	l.onNode = onNode[l.node]
+	l.age = ages.of(l.createdAt)
+	if l.ready {
+		l.readyAge = ages.of(l.readyAt)
 	}
-	return q
 }
 
-func (q *ranking) Len() int      { return len(q.order) }
-func (q *ranking) Swap(i, j int) { q.order[i], q.order[j] = q.order[j], q.order[i] }
-func (q *ranking) Less(i, j int) bool {
-	_, order := compare(&q.candidates[q.order[i]], &q.candidates[q.order[j]])
-	return order < 0
+// ages tells buckets of age. Neighbours in a list are often of one age, so it
+// keeps the last answer.
+type ages struct {
+	now, last time.Time
+	bucket    int64
+}
+
+func agesAt(now time.Time) *ages { return &ages{now: now, bucket: ageBucket(time.Time{}, now)} }
+
+func (a *ages) of(t time.Time) int64 {
+	if t != a.last {
+		a.last, a.bucket = t, ageBucket(t, a.now)
+	}
+	return a.bucket
 }
 
 // compare is negative when a goes before b, and names the rule that says so.

@@ -120,12 +120,48 @@ func TestVictimsAreThoseOfSortSort(t *testing.T) {
 	})
 }
 
+func look(pods []*corev1.Pod) []RankLooks {
+	looks := make([]RankLooks, len(pods))
+	for i, pod := range pods {
+		looks[i] = LatestVersion.LookAtRank(pod)
+	}
+	return looks
+}
+
+// A key decides nothing but what the rules decide, whatever the values.
+func TestRankKeyAgreesWithTheRules(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(name string) candidate {
+			c := candidate{
+				pod:      &corev1.Pod{},
+				cost:     rapid.SampledFrom([]int32{math.MinInt32, -1, 0, 1, math.MaxInt32}).Draw(t, name+" cost"),
+				onNode:   rapid.SampledFrom([]int32{0, 1, 2, mostOnNode, mostOnNode + 1, math.MaxInt32}).Draw(t, name+" on node"),
+				uid:      rapid.Uint64Range(0, 2).Draw(t, name+" uid"),
+				phase:    rapid.Int8Range(0, 2).Draw(t, name+" phase"),
+				assigned: rapid.Bool().Draw(t, name+" assigned"),
+				ready:    rapid.Bool().Draw(t, name+" ready"),
+			}
+			if ages := rapid.IntRange(-1, 3).Draw(t, name+" ready for"); c.ready && ages >= 0 {
+				c.readyAt = rankNow.Add(-time.Duration(ages) * 700 * time.Millisecond)
+				c.readyAge = ageBucket(c.readyAt, rankNow)
+			}
+			return c
+		}
+		a, b := draw("a"), draw("b")
+		ka, kb := a.key(0), b.key(1)
+		_, want := compare(&a, &b)
+		if got, decided := ka.compare(&kb); decided && got != want {
+			t.Fatalf("the key says %d, the rules %d", got, want)
+		}
+	})
+}
+
 // Where times differ, the order is total: of two pods one goes first, and
 // three never go round in a circle.
 func TestRankIsATotalPreorder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pods := drawPods(t, true)
-		q := newRanking(LatestVersion, pods, crowd(pods...), rankNow)
+		q := newRanking(look(pods), crowd(pods...), rankNow)
 		pick := rapid.IntRange(0, len(pods)-1)
 		i, j, k := pick.Draw(t, "i"), pick.Draw(t, "j"), pick.Draw(t, "k")
 		if q.Less(i, j) && q.Less(j, i) {
@@ -155,10 +191,10 @@ func TestVictimsAreMinimal(t *testing.T) {
 			if gone[pod.Name] {
 				continue
 			}
-			stays := newCandidate(LatestVersion, pod, rankNow)
-			stays.onNode = onNode[pod.Spec.NodeName]
+			stays := LatestVersion.LookAtRank(pod)
+			stays.set(onNode, agesAt(rankNow))
 			for i := range victims.Pods {
-				if rule, order := compare(&stays, &victims.ranked[i]); order < 0 {
+				if rule, order := compare(&stays.candidate, &victims.ranked[i]); order < 0 {
 					t.Fatalf("%s stays but goes before victim %s by %s", pod.Name, victims.Pods[i].Name, rule)
 				}
 			}
@@ -171,7 +207,7 @@ func TestVictimsAreMinimal(t *testing.T) {
 // three such pods go round in a circle. Upstream has the same.
 func TestRankCanGoInACircle(t *testing.T) {
 	pods := rankPods(t, "a ready=60s restarts=2 uid=3", "b ready=60s restarts=1 uid=1", "c ready=61s uid=2")
-	q := newRanking(LatestVersion, pods, nil, rankNow)
+	q := newRanking(look(pods), nil, rankNow)
 	if !q.Less(0, 1) || !q.Less(1, 2) || !q.Less(2, 0) {
 		t.Errorf("a<b %v, b<c %v, c<a %v; want all true", q.Less(0, 1), q.Less(1, 2), q.Less(2, 0))
 	}

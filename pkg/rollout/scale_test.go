@@ -128,7 +128,9 @@ func TestProportionalScalingAddsUp(t *testing.T) {
 				t.Fatalf("%d pods to %d: %s by %d", total, allowed, plan(steps), s.Budget.Result)
 			}
 		}
-		if len(steps) > 0 && after != allowed {
+		// What rounding leaves may be more than the largest set has: it stops at 0.
+		clipped := len(steps) > 0 && steps[0].To == 0 && after > allowed
+		if len(steps) > 0 && after != allowed && !clipped {
 			t.Fatalf("%d pods to %d ends at %d: %s", total, allowed, after, plan(steps))
 		}
 	})

@@ -5,6 +5,7 @@ package rollout
 
 import (
 	"fmt"
+	"time"
 
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 )
@@ -99,3 +100,45 @@ func (v Version) SchedulesDuringBackOff() bool { return v >= 33 }
 // CountsTaintsTogether: a pod refused because of taints is told so without
 // their names.
 func (v Version) CountsTaintsTogether() bool { return v >= 35 }
+
+// NodeMonitorGrace is how long a node may be silent before it counts as
+// unreachable: kube-controller-manager's --node-monitor-grace-period.
+func (v Version) NodeMonitorGrace() time.Duration {
+	if v < 32 {
+		return 40 * time.Second
+	}
+	return 50 * time.Second
+}
+
+// DisruptionConditions: who throws a pod out says so in its DisruptionTarget
+// condition, and the pod garbage collector marks pods as failed before it deletes them.
+func (v Version) DisruptionConditions() bool { return v >= 26 }
+
+// UnhealthyPodEviction: the unhealthyPodEvictionPolicy of disruption budgets counts.
+func (v Version) UnhealthyPodEviction() bool { return v >= 27 }
+
+// CollectsOutOfService: pods terminating on a node with the out-of-service
+// taint are deleted for good.
+func (v Version) CollectsOutOfService() bool { return v >= 26 }
+
+// AutoscalerTolerances: the tolerances of an autoscaler's behavior count.
+func (v Version) AutoscalerTolerances() bool { return v >= 35 }
+
+// AutoscalerGeneration: autoscalers count their specs, and a changed one is
+// looked at at once.
+func (v Version) AutoscalerGeneration() bool { return v >= 37 }
+
+// AutoscalesToZero: minReplicas may be 0 where an object or external metric
+// says when to come back.
+func (v Version) AutoscalesToZero() bool { return v >= 37 }
+
+// WaitsForDetach: a volume that another node has is waited for; before, that
+// was called a Multi-Attach error.
+func (v Version) WaitsForDetach() bool { return v >= 37 }
+
+// NamelessContainerEvents: a kubelet's Created and Started events no longer name the container.
+func (v Version) NamelessContainerEvents() bool { return v >= 35 }
+
+// VerifiesPulledImages: a kubelet looks whether a pod may use an image that is
+// on its node already.
+func (v Version) VerifiesPulledImages() bool { return v >= 35 }

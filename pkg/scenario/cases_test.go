@@ -31,6 +31,7 @@ import (
 //	settled [deployment words] objects applied and finished two hours ago: a Deployment web made of the words, and manifests (these alone where no word is)
 //	run [words]                plays the input, the body of a Scenario, and prints what happens
 //	show object=KIND/NAME [path=…]  prints an object as it is after the run, or a part of it
+//	why object=KIND/NAME [type=PodChanged]  the causes of the last event of that type about the object, the first cause first
 //	status                     what kubectl rollout status web says after the run
 //
 // Deployment words: replicas=3 image=web:v1 surge=25% unavailable=25%
@@ -38,8 +39,8 @@ import (
 //
 // Words of run: timing=instant|cluster seed=1 limit=1h (the run ends early when
 // nothing is left to happen), for=10m (runs so long in any case), version=v1.36,
-// settled=2h, ready=10s, exit=0s, print=(sizes,conditions,counts,events,allevents,made,pods,writes,refusals,sums,passes,eventwrites); events
-// are the Deployments' and warnings, made counts pods created and deleted, sums are the
+// settled=2h, ready=10s, exit=0s, print=(sizes,conditions,counts,events,allevents,made,pods,nodes,evictions,writes,refusals,sums,passes,eventwrites); events
+// are the Deployments', the autoscalers' and warnings, made counts pods created and deleted, sums are the
 // arithmetic of Deployment passes, passes what ReplicaSet passes wrote to pods and eventwrites how many
 // Events reached the API, errors the passes that failed. reach=(30,500) tells when so many pods had been created.
 func TestStories(t *testing.T) {
@@ -63,6 +64,7 @@ type story struct {
 	have    []sim.Object
 	settled []sim.Object
 	world   *scenario.World
+	log     *trace.Log
 }
 
 func (s *story) run(t *testing.T, d *datadriven.TestData) string {
@@ -84,6 +86,8 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 		return s.show(d)
 	case "status":
 		return s.status(d)
+	case "why":
+		return s.why(d)
 	default:
 		d.Fatalf(t, "unknown command %q", d.Cmd)
 	}
@@ -188,7 +192,7 @@ func (s *story) play(d *datadriven.TestData) string {
 	if err != nil {
 		return fmt.Sprintf("error: %v\n", err)
 	}
-	s.world = world
+	s.world, s.log = world, log
 	ctx := context.Background()
 	if err := world.Load(s.withNodes()...); err != nil {
 		d.Fatalf(s.t, "%v", err)

@@ -27,6 +27,7 @@ var kindsByWord = map[string]string{
 	"rs": "ReplicaSet", "replicaset": "ReplicaSet", "replicasets": "ReplicaSet",
 	"po": "Pod", "pod": "Pod", "pods": "Pod", "no": "Node", "node": "Node", "nodes": "Node",
 	"quota": "ResourceQuota", "resourcequota": "ResourceQuota",
+	"hpa": "HorizontalPodAutoscaler", "horizontalpodautoscaler": "HorizontalPodAutoscaler",
 }
 
 // steps turns a story's steps into a person's. The world is the one they act
@@ -67,6 +68,9 @@ func (w *World) act(s *v1alpha1.ScenarioStep) (func(context.Context, engine.Hand
 }
 
 func (w *World) verb(s *v1alpha1.ScenarioStep) (func(context.Context, engine.Hand) error, error) {
+	if s.ServerSide != nil {
+		return w.serverSideApply(s)
+	}
 	if s.Apply != nil {
 		set, err := manifest.Decode("apply", s.Apply.Raw, manifest.Strict)
 		if err != nil {
@@ -86,6 +90,10 @@ func (w *World) verb(s *v1alpha1.ScenarioStep) (func(context.Context, engine.Han
 		return nil, err
 	}
 	switch {
+	case s.Node != "":
+		return w.nodeVerb(s, target)
+	case s.Load != nil:
+		return w.loadVerb(s, target)
 	case s.Delete != "":
 		return func(ctx context.Context, hand engine.Hand) error {
 			return w.each(target, s.First, func(ref trace.Ref) error { return hand.Delete(ctx, ref, s.Delete) })
@@ -133,7 +141,7 @@ func targetOf(s *v1alpha1.ScenarioStep) (trace.Ref, error) {
 	word, name, ok := strings.Cut(s.Target, "/")
 	kind := kindsByWord[strings.ToLower(word)]
 	if !ok || kind == "" || name == "" {
-		return trace.Ref{}, fmt.Errorf("target %q is not TYPE/NAME of a deployment, replicaset, pod, node or quota", s.Target)
+		return trace.Ref{}, fmt.Errorf("target %q is not TYPE/NAME of a deployment, replicaset, pod, node, hpa or quota", s.Target)
 	}
 	ref := trace.Ref{Kind: kind, Namespace: s.Namespace, Name: name}
 	if ref.Namespace == "" && kind != "Node" {

@@ -111,16 +111,28 @@ func (t *teller) take(e trace.Event) {
 	case trace.StatusChanged:
 		t.status(e, d)
 	case trace.ConditionChanged:
-		t.say("conditions", "%s/%s %s=%s %s %s", e.Object.Kind, e.Object.Name, d.Condition, d.Status, d.Reason, d.Message)
+		what := "conditions"
+		if e.Object.Kind == "Node" {
+			what = "nodes"
+		}
+		t.say(what, "%s/%s %s=%s %s %s", e.Object.Kind, e.Object.Name, d.Condition, d.Status, d.Reason, d.Message)
 	case trace.Recorded:
 		what := "events"
-		if e.Object.Kind != "Deployment" && d.EventType == corev1.EventTypeNormal {
+		if e.Object.Kind != "Deployment" && e.Object.Kind != "HorizontalPodAutoscaler" && d.EventType == corev1.EventTypeNormal {
 			what = "allevents"
 		}
 		t.say(what, "event %s/%s %s %s: %s", e.Object.Kind, e.Object.Name, d.EventType, d.Reason, d.Message)
 	case trace.Wrote:
 		t.inPass(e, d)
 		t.wrote(e, d)
+	case trace.Evicted:
+		t.say("evictions", "%s evicts %s: %s", d.By, e.Object.Name, d.Message)
+	case trace.Rejected:
+		t.say("evictions", "%s refuses %s: %s", d.By, e.Object.Name, d.Message)
+	case trace.Heartbeat:
+		t.say("nodes", "heartbeat %s %s", e.Object.Name, d.State)
+	case trace.Tainted:
+		t.say("nodes", "%s %s %s", map[bool]string{false: "taint", true: "untaint"}[d.Removed], e.Object.Name, d.Taint)
 	case trace.Unschedulable:
 		t.say("pods", "unschedulable %s: %s", e.Object.Name, d.Message)
 	case trace.Scheduled:

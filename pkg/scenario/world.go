@@ -6,6 +6,8 @@ package scenario
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/controller/deployment"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/controller/replicaset"
@@ -14,11 +16,17 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 	"github.com/rollout-sim/kubectl-rollout-sim/plugins/admission"
+	"github.com/rollout-sim/kubectl-rollout-sim/plugins/attachdetach"
+	"github.com/rollout-sim/kubectl-rollout-sim/plugins/disruption"
 	"github.com/rollout-sim/kubectl-rollout-sim/plugins/faults"
 	"github.com/rollout-sim/kubectl-rollout-sim/plugins/garbagecollector"
+	"github.com/rollout-sim/kubectl-rollout-sim/plugins/hpa"
 	"github.com/rollout-sim/kubectl-rollout-sim/plugins/kubelet"
+	"github.com/rollout-sim/kubectl-rollout-sim/plugins/nodelifecycle"
+	"github.com/rollout-sim/kubectl-rollout-sim/plugins/podgc"
 	"github.com/rollout-sim/kubectl-rollout-sim/plugins/quota"
 	"github.com/rollout-sim/kubectl-rollout-sim/plugins/scheduler"
+	"github.com/rollout-sim/kubectl-rollout-sim/plugins/tainteviction"
 	"github.com/rollout-sim/kubectl-rollout-sim/plugins/user"
 )
 
@@ -32,6 +40,8 @@ type Parts struct {
 	Log     *trace.Log
 	// Pods says how pods behave.
 	Pods kubelet.Profiles
+	// Well are the pods that become ready whatever else is said of them; nil means none.
+	Well func(*corev1.Pod) bool
 	// Story is what happens besides the change that begins the run.
 	Story v1alpha1.ScenarioSpec
 }
@@ -40,7 +50,10 @@ type Parts struct {
 type World struct {
 	*sim.World
 	Kubelet *kubelet.Plugin
+	Nodes   *nodelifecycle.Plugin
 	Person  *user.Plugin
+	// Autoscalers is the HorizontalPodAutoscaler controller, which knows the load.
+	Autoscalers *hpa.Plugin
 	// Refusals are the errors of steps that were meant to be refused.
 	Refusals []error
 	// Warnings are what kubectl would have said about steps that did not fail.
@@ -53,11 +66,16 @@ func NewWorld(p Parts) (*World, error) {
 	if p.Version == 0 {
 		p.Version = rollout.LatestVersion
 	}
-	pods, err := behaviours(p.Story.Pods, p.Pods)
+	pods, err := behaviours(p.Story.Pods, p.Start, p.Pods)
 	if err != nil {
 		return nil, err
 	}
-	w := &World{Kubelet: kubelet.New(pods)}
+	w := &World{Kubelet: kubelet.New(healed(pods, p.Well)), Nodes: nodelifecycle.New()}
+	loads, err := loads(p.Story.Loads)
+	if err != nil {
+		return nil, err
+	}
+	w.Autoscalers = hpa.New(loads...)
 	steps, err := w.steps(p.Story.Steps)
 	if err != nil {
 		return nil, err
@@ -67,22 +85,29 @@ func NewWorld(p Parts) (*World, error) {
 	// a pod before what counts it.
 	plugins := []sim.Plugin{
 		admission.NewNamespaces(),
+		admission.NewLimitRanger(),
+		admission.NewPodSecurity(),
 		admission.NewPriority(),
 		admission.NewTolerations(admission.DefaultSeconds, admission.DefaultSeconds),
 	}
 	if len(p.Story.Faults) > 0 {
-		broken, err := faults.New(p.Start, mishaps(p.Story.Faults)...)
+		rules, err := mishaps(p.Story.Faults)
+		if err != nil {
+			return nil, err
+		}
+		broken, err := faults.New(p.Start, rules...)
 		if err != nil {
 			return nil, err
 		}
 		plugins = append(plugins, broken)
 	}
-	plugins = append(plugins, quota.New(), scheduler.New(scheduler.Options{}), w.Kubelet, garbagecollector.New())
+	plugins = append(plugins, quota.New(), scheduler.New(scheduler.Options{}), w.Kubelet, garbagecollector.New(), attachdetach.New(),
+		w.Nodes, tainteviction.New(), podgc.New(), disruption.New(), w.Autoscalers)
 	if len(steps) > 0 {
 		plugins = append(plugins, w.Person)
 	}
 	w.World = sim.New(sim.Config{
-		Version: p.Version, Seed: p.Seed, Timing: p.Timing, Start: p.Start, Settled: p.Settled, Log: p.Log,
+		Version: p.Version, Seed: p.Seed, Timing: p.Timing, Start: p.Start, Settled: p.Settled, Log: p.Log, Ownership: serverSide(p.Story.Steps),
 		Controllers: []engine.Spec{deployment.Spec(p.Version), replicaset.Spec(p.Version)},
 		Plugins:     plugins,
 	})

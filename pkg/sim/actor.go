@@ -18,7 +18,7 @@ type actor struct {
 }
 
 func (w *World) newActor(name string) *actor {
-	return &actor{world: w, name: name, rand: stream(w.cfg.Seed, name), cache: newCache()}
+	return &actor{world: w, name: name, rand: stream(w.cfg.Seed, name), cache: newCache(w.store.numbers)}
 }
 
 // Emit traces a detail as following from the event at hand.
@@ -44,24 +44,19 @@ func (w *World) under(cause trace.Seq, fn func()) {
 	w.cause = outer
 }
 
-// watch starts a plugin's watch of a resource: what exists is delivered at once.
-func (a *actor) watch(resource string, fn func(engine.Change)) {
-	a.addWatch(resource, func(c engine.Change, cause trace.Seq) {
-		a.world.under(cause, func() { fn(c) })
-	})
-}
-
-func (a *actor) addWatch(resource string, handle func(engine.Change, trace.Seq)) {
-	s := a.world.store
-	w := &watch{actor: a, resource: resource, table: a.cache.table(resource), handle: handle}
-	s.watches[resource] = append(s.watches[resource], w)
+// watch starts a watch of a resource: what exists is delivered at once. handle
+// runs under the cause of the change.
+func (a *actor) watch(resource string, handle func(engine.Change)) {
+	k, s, l := kindByResource[resource], a.world.store, &a.world.loop
+	w := newWatch(a, k, handle)
+	s.watches[k.place] = append(s.watches[k.place], w)
 	for _, obj := range s.List(resource, "") {
-		c := engine.Change{Verb: engine.Added, New: obj}
-		a.world.loop.at(a.world.loop.now, func() { w.deliver(c, 0) })
+		number := s.numbers[k.place].of(obj)
+		l.at(l.now, func() { w.deliver(engine.Added, number, obj) })
 	}
 	// A list has a version even when nothing is in it, and counts as that new.
 	listed := strconv.FormatUint(max(s.revision, 1), 10)
-	a.world.loop.at(a.world.loop.now, func() { w.table.synced = listed })
+	l.at(l.now, func() { w.table.synced = listed })
 }
 
 // direct is the API as the actor uses it at this very moment.

@@ -12,13 +12,13 @@ import (
 // bind assigns a pod to a node: the binding subresource (upstream
 // registry/core/pod/storage, BindingREST).
 func (r requester) bind(pod *corev1.Pod, node string) (*corev1.Pod, error) {
-	k := kindByResource[Pods]
+	k := pods
 	out, err := r.server.bind(r, k, pod, node)
 	return out, r.failed(k, "create", "binding", pod, err)
 }
 
 func (s *server) bind(r requester, k *kind, pod *corev1.Pod, node string) (*corev1.Pod, error) {
-	old, ok := s.store.Get(Pods, pod.Namespace, pod.Name)
+	old, ok := s.store.get(pods, pod.Namespace, pod.Name)
 	if !ok {
 		return nil, notFound(k, pod.Name)
 	}

@@ -14,41 +14,52 @@ import (
 
 // cache is what one actor's watches have delivered. It answers a controller as
 // a lister would, and a plugin as a Reader.
-type cache struct{ tables map[string]*table }
+type cache struct{ tables []*table } // by kind
 
 var _ engine.Cache = &cache{}
 
-func newCache() *cache { return &cache{tables: map[string]*table{}} }
-
-func (c *cache) table(resource string) *table {
-	t, ok := c.tables[resource]
-	if !ok {
-		t = newTable()
-		c.tables[resource] = t
+// newCache makes an empty cache of the objects that a store has given numbers to.
+func newCache(numbers []*numbers) *cache {
+	c := &cache{tables: make([]*table, len(kinds))}
+	for i := range c.tables {
+		c.tables[i] = newTable(numbers[i])
 	}
-	return t
+	return c
 }
+
+func (c *cache) table(k *kind) *table { return c.tables[k.place] }
 
 // Get reads one object by resource.
 func (c *cache) Get(resource, namespace, name string) (Object, bool) {
-	return c.table(resource).get(namespace, name)
+	k := kindByResource[resource]
+	if k == nil {
+		return nil, false
+	}
+	return c.get(k, namespace, name)
+}
+
+func (c *cache) get(k *kind, namespace, name string) (Object, bool) {
+	return c.table(k).get(namespace, name)
 }
 
 // List reads all objects of a resource in order of arrival; namespace "" means all.
 func (c *cache) List(resource, namespace string) []Object {
-	t := c.table(resource)
+	k := kindByResource[resource]
+	if k == nil {
+		return nil
+	}
+	t := c.table(k)
 	if namespace == "" {
 		return of[Object](&t.all)
 	}
 	return of[Object](t.spaces[namespace])
 }
 
-func lookup[T Object](c *cache, resource, namespace, name string) (T, error) {
-	o, ok := c.table(resource).get(namespace, name)
+func lookup[T Object](c *cache, k *kind, namespace, name string) (T, error) {
+	o, ok := c.get(k, namespace, name)
 	if !ok {
 		var none T
 		// A lister names the resource in the singular: replicaset.apps "web" not found.
-		k := kindByResource[resource]
 		singular := schema.GroupResource{Group: k.gvk.Group, Resource: strings.ToLower(k.gvk.Kind)}
 		return none, apierrors.NewNotFound(singular, name)
 	}
@@ -56,42 +67,42 @@ func lookup[T Object](c *cache, resource, namespace, name string) (T, error) {
 }
 
 func (c *cache) Deployment(namespace, name string) (*appsv1.Deployment, error) {
-	return lookup[*appsv1.Deployment](c, Deployments, namespace, name)
+	return lookup[*appsv1.Deployment](c, deployments, namespace, name)
 }
 
 func (c *cache) Deployments(namespace string) []*appsv1.Deployment {
-	return of[*appsv1.Deployment](c.table(Deployments).spaces[namespace])
+	return of[*appsv1.Deployment](c.table(deployments).spaces[namespace])
 }
 
 func (c *cache) ReplicaSet(namespace, name string) (*appsv1.ReplicaSet, error) {
-	return lookup[*appsv1.ReplicaSet](c, ReplicaSets, namespace, name)
+	return lookup[*appsv1.ReplicaSet](c, replicaSets, namespace, name)
 }
 
 func (c *cache) ReplicaSets(namespace string) []*appsv1.ReplicaSet {
-	return of[*appsv1.ReplicaSet](c.table(ReplicaSets).spaces[namespace])
+	return of[*appsv1.ReplicaSet](c.table(replicaSets).spaces[namespace])
 }
 
 func (c *cache) ReplicaSetsOf(owner types.UID) []*appsv1.ReplicaSet {
-	return of[*appsv1.ReplicaSet](c.table(ReplicaSets).byUID[owner])
+	return of[*appsv1.ReplicaSet](c.table(replicaSets).byUID[owner])
 }
 
 func (c *cache) PodsOf(namespace, name string, uid types.UID) []*corev1.Pod {
-	return of[*corev1.Pod](c.table(Pods).owners[owned{namespace, "ReplicaSet", name, uid}])
+	return of[*corev1.Pod](c.table(pods).owners[owned{namespace, "ReplicaSet", name, uid}])
 }
 
 func (c *cache) OrphanPods(namespace string) []*corev1.Pod {
-	return of[*corev1.Pod](c.table(Pods).owners[owned{namespace: namespace}])
+	return of[*corev1.Pod](c.table(pods).owners[owned{namespace: namespace}])
 }
 
 func (c *cache) PodsIn(namespace string) []*corev1.Pod {
-	return of[*corev1.Pod](c.table(Pods).spaces[namespace])
+	return of[*corev1.Pod](c.table(pods).spaces[namespace])
 }
 
 // LastSynced takes the names of group resources: pods, replicasets.apps.
 func (c *cache) LastSynced(resource string) string {
 	for _, k := range kinds {
-		if k.groupResource().String() == resource {
-			return c.table(k.resource).synced
+		if k.key == resource {
+			return c.table(k).synced
 		}
 	}
 	return ""

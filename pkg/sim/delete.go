@@ -41,21 +41,28 @@ func (r requester) remove(resource, namespace, name string, opts metav1.DeleteOp
 }
 
 func (s *server) admitDelete(r requester, k *kind, old Object, opts metav1.DeleteOptions) error {
-	if p := opts.Preconditions; p != nil {
-		if p.UID != nil && *p.UID != old.GetUID() {
-			return apierrors.NewConflict(kindAsResource(k), old.GetName(), fmt.Errorf(
-				"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, old.GetUID()))
-		}
-		if p.ResourceVersion != nil && *p.ResourceVersion != old.GetResourceVersion() {
-			return apierrors.NewConflict(kindAsResource(k), old.GetName(), fmt.Errorf(
-				"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, old.GetResourceVersion()))
-		}
+	if err := preconditions(k, old, opts.Preconditions); err != nil {
+		return err
 	}
 	req := &Request{Verb: "delete", Resource: k.resource, Actor: r.actor.name, Old: old, Now: s.world.loop.now, World: s.store}
 	for _, a := range s.admitters {
 		if err := a.Validate(req); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// preconditions refuses a deletion that was meant for another object or version.
+func preconditions(k *kind, old Object, p *metav1.Preconditions) error {
+	switch {
+	case p == nil:
+	case p.UID != nil && *p.UID != old.GetUID():
+		return apierrors.NewConflict(kindAsResource(k), old.GetName(), fmt.Errorf(
+			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, old.GetUID()))
+	case p.ResourceVersion != nil && *p.ResourceVersion != old.GetResourceVersion():
+		return apierrors.NewConflict(kindAsResource(k), old.GetName(), fmt.Errorf(
+			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, old.GetResourceVersion()))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
@@ -38,6 +39,14 @@ func (w *World) written(wr write, a *actor, seq, cause trace.Seq) {
 			return
 		}
 		derive.Pod(o, old, emit)
+	case *corev1.Node:
+		if old, ok := wr.old.(*corev1.Node); ok {
+			derive.Node(o, old, emit)
+		}
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		if old, ok := wr.old.(*autoscalingv2.HorizontalPodAutoscaler); ok {
+			derive.Autoscaler(o, old, emit)
+		}
 	}
 }
 
@@ -51,7 +60,7 @@ func (w *World) rule() trace.Rule {
 
 // owned are the ReplicaSets that a Deployment controls, as stored.
 func (w *World) owned(d *appsv1.Deployment) []*appsv1.ReplicaSet {
-	return of[*appsv1.ReplicaSet](w.store.table(ReplicaSets).byUID[d.UID])
+	return of[*appsv1.ReplicaSet](w.store.table(replicaSets).byUID[d.UID])
 }
 
 // emitFound traces what is there when a run begins.
@@ -61,15 +70,15 @@ func (w *World) emitFound() {
 			w.emit(trace.Event{Actor: trace.ActorWorld, Object: RefOf(obj), Detail: d})
 		}
 	}
-	for _, d := range of[*appsv1.Deployment](&w.store.table(Deployments).all) {
+	for _, d := range of[*appsv1.Deployment](&w.store.table(deployments).all) {
 		derive.FoundDeployment(d, w.owned(d), about(d))
 	}
 	minReady := map[string]int32{}
-	for _, rs := range of[*appsv1.ReplicaSet](&w.store.table(ReplicaSets).all) {
+	for _, rs := range of[*appsv1.ReplicaSet](&w.store.table(replicaSets).all) {
 		minReady[rs.Namespace+"/"+rs.Name] = rs.Spec.MinReadySeconds
 		derive.FoundReplicaSet(rs, about(rs))
 	}
-	for _, pod := range of[*corev1.Pod](&w.store.table(Pods).all) {
+	for _, pod := range of[*corev1.Pod](&w.store.table(pods).all) {
 		owner := ownerRefOf(pod)
 		available := w.cfg.Version.IsPodAvailable(pod, minReady[owner.Namespace+"/"+owner.Name], w.loop.now)
 		derive.FoundPod(pod, available, w.loop.now, about(pod))

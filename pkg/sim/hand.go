@@ -22,7 +22,7 @@ func (h hand) Get(_ context.Context, ref trace.Ref) (runtime.Object, error) {
 	if !ok {
 		return nil, fmt.Errorf("the simulated server has no kind %q", ref.Kind)
 	}
-	obj, ok := h.server.store.Get(k.resource, ref.Namespace, ref.Name)
+	obj, ok := h.server.store.get(k, ref.Namespace, ref.Name)
 	if !ok {
 		return nil, notFound(k, ref.Name)
 	}
@@ -38,7 +38,7 @@ func (h hand) Apply(_ context.Context, in runtime.Object) (runtime.Object, error
 	if k.namespaced && obj.GetNamespace() == "" {
 		obj.SetNamespace(metav1.NamespaceDefault)
 	}
-	old, exists := h.server.store.Get(k.resource, obj.GetNamespace(), obj.GetName())
+	old, exists := h.server.store.get(k, obj.GetNamespace(), obj.GetName())
 	if !exists {
 		return h.changed(obj, trace.Changed{Verb: "create"}, func() (Object, error) { return h.create(obj) })
 	}

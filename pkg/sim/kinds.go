@@ -6,8 +6,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
 
@@ -24,6 +26,11 @@ const (
 	DisruptionBudgs = "poddisruptionbudgets"
 	PriorityClasses = "priorityclasses"
 	Services        = "services"
+
+	PersistentVolumes      = "persistentvolumes"
+	PersistentVolumeClaims = "persistentvolumeclaims"
+	StorageClasses         = "storageclasses"
+	VolumeAttachments      = "volumeattachments"
 )
 
 // kind is what the server knows about one resource.
@@ -34,6 +41,9 @@ type kind struct {
 	// generation says that spec changes are counted in metadata.generation.
 	generation bool
 	copier
+
+	place int    // in kinds
+	key   string // group and resource: replicasets.apps
 }
 
 // copier makes objects of one type.
@@ -42,6 +52,17 @@ type copier struct {
 	clone func(Object) Object
 	// fresh makes an empty one.
 	fresh func() Object
+}
+
+// counts says whether the API server of a release counts specs of the kind.
+func (k *kind) counts(v rollout.Version) bool {
+	switch k.resource {
+	case Pods:
+		return v.PodGeneration()
+	case Autoscalers:
+		return v.AutoscalerGeneration()
+	}
+	return k.generation
 }
 
 func (k *kind) groupResource() schema.GroupResource {
@@ -68,24 +89,36 @@ var (
 )
 
 var kinds = []*kind{
-	{Deployments, apps.WithKind("Deployment"), true, true, copierOf[appsv1.Deployment]()},
-	{ReplicaSets, apps.WithKind("ReplicaSet"), true, true, copierOf[appsv1.ReplicaSet]()},
-	{Pods, core.WithKind("Pod"), true, true, copierOf[corev1.Pod]()},
-	{Nodes, core.WithKind("Node"), false, false, copierOf[corev1.Node]()},
-	{Namespaces, core.WithKind("Namespace"), false, false, copierOf[corev1.Namespace]()},
-	{ResourceQuotas, core.WithKind("ResourceQuota"), true, false, copierOf[corev1.ResourceQuota]()},
-	{LimitRanges, core.WithKind("LimitRange"), true, false, copierOf[corev1.LimitRange]()},
-	{Services, core.WithKind("Service"), true, false, copierOf[corev1.Service]()},
-	{Autoscalers, autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"), true, true, copierOf[autoscalingv2.HorizontalPodAutoscaler]()},
-	{DisruptionBudgs, policy.WithKind("PodDisruptionBudget"), true, true, copierOf[policyv1.PodDisruptionBudget]()},
-	{PriorityClasses, schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), false, true, copierOf[schedulingv1.PriorityClass]()},
+	{resource: Deployments, gvk: apps.WithKind("Deployment"), namespaced: true, generation: true, copier: copierOf[appsv1.Deployment]()},
+	{resource: ReplicaSets, gvk: apps.WithKind("ReplicaSet"), namespaced: true, generation: true, copier: copierOf[appsv1.ReplicaSet]()},
+	{resource: Pods, gvk: core.WithKind("Pod"), namespaced: true, generation: true, copier: copierOf[corev1.Pod]()},
+	{resource: Nodes, gvk: core.WithKind("Node"), copier: copierOf[corev1.Node]()},
+	{resource: Namespaces, gvk: core.WithKind("Namespace"), copier: copierOf[corev1.Namespace]()},
+	{resource: ResourceQuotas, gvk: core.WithKind("ResourceQuota"), namespaced: true, copier: copierOf[corev1.ResourceQuota]()},
+	{resource: LimitRanges, gvk: core.WithKind("LimitRange"), namespaced: true, copier: copierOf[corev1.LimitRange]()},
+	{resource: Services, gvk: core.WithKind("Service"), namespaced: true, copier: copierOf[corev1.Service]()},
+	{resource: Autoscalers, gvk: autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"), namespaced: true, generation: true, copier: copierOf[autoscalingv2.HorizontalPodAutoscaler]()},
+	{resource: DisruptionBudgs, gvk: policy.WithKind("PodDisruptionBudget"), namespaced: true, generation: true, copier: copierOf[policyv1.PodDisruptionBudget]()},
+	{resource: PersistentVolumes, gvk: core.WithKind("PersistentVolume"), copier: copierOf[corev1.PersistentVolume]()},
+	{resource: PersistentVolumeClaims, gvk: core.WithKind("PersistentVolumeClaim"), namespaced: true, copier: copierOf[corev1.PersistentVolumeClaim]()},
+	{resource: StorageClasses, gvk: storagev1.SchemeGroupVersion.WithKind("StorageClass"), copier: copierOf[storagev1.StorageClass]()},
+	{resource: VolumeAttachments, gvk: storagev1.SchemeGroupVersion.WithKind("VolumeAttachment"), copier: copierOf[storagev1.VolumeAttachment]()},
+	{resource: PriorityClasses, gvk: schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), generation: true, copier: copierOf[schedulingv1.PriorityClass]()},
 }
 
 var kindByResource, kindByName = indexKinds()
 
+// The kinds that every rollout asks for, so that it needs no look-up.
+var (
+	pods        = kindByResource[Pods]
+	replicaSets = kindByResource[ReplicaSets]
+	deployments = kindByResource[Deployments]
+)
+
 func indexKinds() (byResource, byName map[string]*kind) {
 	byResource, byName = map[string]*kind{}, map[string]*kind{}
-	for _, k := range kinds {
+	for i, k := range kinds {
+		k.place, k.key = i, k.groupResource().String()
 		byResource[k.resource], byName[k.gvk.Kind] = k, k
 	}
 	return byResource, byName
@@ -95,11 +128,11 @@ func indexKinds() (byResource, byName map[string]*kind) {
 func kindOf(obj any) *kind {
 	switch obj.(type) {
 	case *corev1.Pod:
-		return kindByResource[Pods]
+		return pods
 	case *appsv1.ReplicaSet:
-		return kindByResource[ReplicaSets]
+		return replicaSets
 	case *appsv1.Deployment:
-		return kindByResource[Deployments]
+		return deployments
 	case *corev1.Node:
 		return kindByResource[Nodes]
 	case *corev1.Namespace:
@@ -116,6 +149,14 @@ func kindOf(obj any) *kind {
 		return kindByResource[DisruptionBudgs]
 	case *schedulingv1.PriorityClass:
 		return kindByResource[PriorityClasses]
+	case *corev1.PersistentVolume:
+		return kindByResource[PersistentVolumes]
+	case *corev1.PersistentVolumeClaim:
+		return kindByResource[PersistentVolumeClaims]
+	case *storagev1.StorageClass:
+		return kindByResource[StorageClasses]
+	case *storagev1.VolumeAttachment:
+		return kindByResource[VolumeAttachments]
 	}
 	return nil
 }
@@ -128,6 +169,17 @@ func Resource(kindName string) (string, bool) {
 	}
 	return k.resource, true
 }
+
+// GroupResource is a resource as the API's errors name it: replicasets.apps.
+func GroupResource(resource string) schema.GroupResource {
+	if k, ok := kindByResource[resource]; ok {
+		return k.groupResource()
+	}
+	return schema.GroupResource{Resource: resource}
+}
+
+// Fresh is an empty object of the type of a stored one.
+func Fresh(obj Object) Object { return kindOf(obj).fresh() }
 
 // RefOf names a stored object in the trace.
 func RefOf(obj Object) trace.Ref {

@@ -1,16 +1,33 @@
 package sim
 
-import "time"
+import (
+	"time"
 
-// item is one pending call of the loop.
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+)
+
+// item is one pending call of the loop. Who calls often keeps an item of their
+// own and pushes it again.
 type item struct {
 	when  time.Time
-	seq   uint64
 	fn    func()
-	index int // in the heap; -1 when run or cancelled
+	cause trace.Seq // the event that the call follows from
+	place int       // in the heap, from 1 on; 0 when not pending
 	// idle items are timers that a world may end without: a queue's delayed
 	// keys, periodic work. All others are activity.
 	idle bool
+}
+
+// slot is an item's place in the heap, with what it is ordered by beside it:
+// to compare two items, neither has to be fetched.
+type slot struct {
+	offset time.Duration // since the loop's epoch
+	seq    uint64
+	item   *item
+}
+
+func (s *slot) before(o *slot) bool {
+	return s.offset < o.offset || s.offset == o.offset && s.seq < o.seq
 }
 
 // loop is the only thing that moves virtual time: a heap of calls ordered by
@@ -18,10 +35,13 @@ type item struct {
 // in which nothing takes time still settles breadth first.
 type loop struct {
 	now      time.Time
+	epoch    time.Time // any date within 290 years of those at which things happen
 	seq      uint64
-	heap     []*item
+	heap     []slot
 	activity int // pending items that are not idle
 }
+
+func newLoop(start time.Time) loop { return loop{now: start, epoch: start} }
 
 func (l *loop) Now() time.Time { return l.now }
 
@@ -29,8 +49,11 @@ func (l *loop) Now() time.Time { return l.now }
 func (l *loop) Since(t time.Time) time.Duration { return l.now.Sub(t) }
 
 // at runs fn at a time; one in the past means now.
-func (l *loop) at(when time.Time, fn func()) *item {
-	it := &item{when: when, seq: l.ticket(), fn: fn}
+func (l *loop) at(when time.Time, fn func()) { l.push(&item{when: when, fn: fn}) }
+
+// idleAt is at for a timer that does not keep the world going.
+func (l *loop) idleAt(when time.Time, fn func()) *item {
+	it := &item{when: when, fn: fn, idle: true}
 	l.push(it)
 	return it
 }
@@ -41,20 +64,16 @@ func (l *loop) ticket() uint64 {
 	return l.seq
 }
 
-// idleAt is at for a timer that does not keep the world going.
-func (l *loop) idleAt(when time.Time, fn func()) *item {
-	it := &item{when: when, seq: l.ticket(), fn: fn, idle: true}
-	l.push(it)
-	return it
-}
+// push makes an item pending, the last of its time.
+func (l *loop) push(it *item) { l.pushAs(it, l.ticket()) }
 
-func (l *loop) push(it *item) {
+// pushAs makes an item pending under a ticket drawn before.
+func (l *loop) pushAs(it *item, ticket uint64) {
 	if it.when.Before(l.now) {
 		it.when = l.now
 	}
-	it.index = len(l.heap)
-	l.heap = append(l.heap, it)
-	l.up(it.index)
+	l.heap = append(l.heap, slot{})
+	l.up(len(l.heap)-1, slot{it.when.Sub(l.epoch), ticket, it})
 	if !it.idle {
 		l.activity++
 	}
@@ -62,10 +81,10 @@ func (l *loop) push(it *item) {
 
 // cancel takes a pending item back and reports whether it was still pending.
 func (l *loop) cancel(it *item) bool {
-	if it == nil || it.index < 0 {
+	if it == nil || it.place == 0 {
 		return false
 	}
-	l.removeAt(it.index)
+	l.removeAt(it.place - 1)
 	return true
 }
 
@@ -74,71 +93,76 @@ func (l *loop) next() (time.Time, bool) {
 	if len(l.heap) == 0 {
 		return time.Time{}, false
 	}
-	return l.heap[0].when, true
+	return l.heap[0].item.when, true
 }
 
-// step runs the earliest pending item.
-func (l *loop) step() {
-	it := l.heap[0]
+// pop takes the earliest pending item out, and time goes on to it.
+func (l *loop) pop() *item {
+	it := l.heap[0].item
 	l.removeAt(0)
 	l.now = it.when
-	it.fn()
+	return it
 }
 
 func (l *loop) removeAt(i int) {
-	it, last := l.heap[i], len(l.heap)-1
-	if i != last {
-		l.swap(i, last)
-	}
-	l.heap[last] = nil
+	it := l.heap[i].item
+	last := len(l.heap) - 1
+	moved := l.heap[last]
+	l.heap[last] = slot{}
 	l.heap = l.heap[:last]
-	if i != last {
-		l.down(i)
-		l.up(i)
+	switch {
+	case i == last:
+	case i > 0 && moved.before(&l.heap[(i-1)/arity]):
+		l.up(i, moved)
+	default:
+		l.down(i, moved)
 	}
-	it.index = -1
+	it.place = 0
 	if !it.idle {
 		l.activity--
 	}
 }
 
-func (l *loop) less(i, j int) bool {
-	a, b := l.heap[i], l.heap[j]
-	if c := a.when.Compare(b.when); c != 0 {
-		return c < 0
-	}
-	return a.seq < b.seq
+// arity is how many children a place of the heap has: with four the heap is
+// half as deep as with two, and siblings lie next to one another.
+const arity = 4
+
+func (l *loop) put(i int, s slot) {
+	l.heap[i] = s
+	s.item.place = i + 1
 }
 
-func (l *loop) swap(i, j int) {
-	l.heap[i], l.heap[j] = l.heap[j], l.heap[i]
-	l.heap[i].index, l.heap[j].index = i, j
-}
-
-func (l *loop) up(i int) {
+// up puts s where it belongs on the way from the free place i to the top.
+func (l *loop) up(i int, s slot) {
 	for i > 0 {
-		parent := (i - 1) / 2
-		if !l.less(i, parent) {
-			return
+		parent := (i - 1) / arity
+		if !s.before(&l.heap[parent]) {
+			break
 		}
-		l.swap(i, parent)
+		l.put(i, l.heap[parent])
 		i = parent
 	}
+	l.put(i, s)
 }
 
-func (l *loop) down(i int) {
+// down puts s where it belongs on the way from the free place i to the bottom.
+func (l *loop) down(i int, s slot) {
 	for {
-		child := 2*i + 1
-		if child >= len(l.heap) {
-			return
+		first := arity*i + 1
+		if first >= len(l.heap) {
+			break
 		}
-		if child+1 < len(l.heap) && l.less(child+1, child) {
-			child++
+		least := first
+		for child := first + 1; child < min(first+arity, len(l.heap)); child++ {
+			if l.heap[child].before(&l.heap[least]) {
+				least = child
+			}
 		}
-		if !l.less(child, i) {
-			return
+		if !l.heap[least].before(&s) {
+			break
 		}
-		l.swap(i, child)
-		i = child
+		l.put(i, l.heap[least])
+		i = least
 	}
+	l.put(i, s)
 }

@@ -30,7 +30,7 @@ func (r requester) patch(resource, namespace, name string, patchType types.Patch
 }
 
 func (s *server) patch(r requester, k *kind, namespace, name string, patchType types.PatchType, data []byte) (Object, error) {
-	old, ok := s.store.Get(k.resource, namespace, name)
+	old, ok := s.store.get(k, namespace, name)
 	if !ok {
 		return nil, notFound(k, name)
 	}

@@ -50,6 +50,9 @@ type Request struct {
 	Old, New    Object // New is nil for delete, Old is nil for create
 	Now         time.Time
 	World       Reader // the stored truth, as admission sees it
+	// Wait lets time pass before a creation goes on, as a webhook that does not
+	// answer does; nil where the request cannot wait.
+	Wait func(time.Duration)
 }
 
 // Reader reads objects by resource ("pods", "nodes"). Lists are in creation
@@ -67,7 +70,7 @@ type Hands struct {
 }
 
 // Timer is a pending call that can be taken back.
-type Timer struct{ item *item }
+type Timer struct{ item item }
 
 // Now is the present virtual time.
 func (h *Hands) Now() time.Time { return h.actor.world.loop.Now() }
@@ -92,12 +95,20 @@ func (h *Hands) Latency(d Latency) time.Duration {
 
 // After calls fn once, d from now. The events fn causes follow from the event
 // at hand when After was called.
-func (h *Hands) After(d time.Duration, fn func()) *Timer {
-	return &Timer{h.actor.world.loop.at(h.Now().Add(d), h.actor.bind(fn))}
+func (h *Hands) After(d time.Duration, fn func()) *Timer { return h.after(d, fn, false) }
+
+// AfterIdle is After for a call that the world may end without.
+func (h *Hands) AfterIdle(d time.Duration, fn func()) *Timer { return h.after(d, fn, true) }
+
+func (h *Hands) after(d time.Duration, fn func(), idle bool) *Timer {
+	w := h.actor.world
+	t := &Timer{item{when: w.loop.now.Add(d), fn: fn, cause: w.cause, idle: idle}}
+	w.loop.push(&t.item)
+	return t
 }
 
 // Stop takes a pending call back; it reports whether the call was still pending.
-func (h *Hands) Stop(t *Timer) bool { return t != nil && h.actor.world.loop.cancel(t.item) }
+func (h *Hands) Stop(t *Timer) bool { return t != nil && h.actor.world.loop.cancel(&t.item) }
 
 // Cause is the event at hand, for work that is done later under it.
 func (h *Hands) Cause() trace.Seq { return h.actor.world.cause }

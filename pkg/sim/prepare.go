@@ -5,9 +5,12 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim/defaults"
 )
@@ -23,7 +26,7 @@ func (s *server) prepareCreate(k *kind, obj Object) {
 	obj.SetDeletionGracePeriodSeconds(nil)
 	obj.SetSelfLink("")
 	obj.SetGeneration(0)
-	if k.generation && (k.resource != Pods || s.world.cfg.Version.PodGeneration()) {
+	if k.counts(s.world.cfg.Version) {
 		obj.SetGeneration(1)
 	}
 	switch o := obj.(type) {
@@ -36,6 +39,10 @@ func (s *server) prepareCreate(k *kind, obj Object) {
 		if len(o.Spec.SchedulingGates) > 0 {
 			o.Status.Conditions = []corev1.PodCondition{s.gated()}
 		}
+	case *policyv1.PodDisruptionBudget:
+		o.Status = policyv1.PodDisruptionBudgetStatus{}
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		o.Status = autoscalingv2.HorizontalPodAutoscalerStatus{}
 	}
 	normalize(obj)
 }
@@ -88,6 +95,12 @@ func keepSpec(obj, old Object) {
 			o.Status.QOSClass = was.Status.QOSClass
 		}
 		keepObserved(&o.Status, &was.Status)
+	case *corev1.Node:
+		o.Spec = old.(*corev1.Node).Spec
+	case *policyv1.PodDisruptionBudget:
+		o.Spec = old.(*policyv1.PodDisruptionBudget).Spec
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		o.Spec = old.(*autoscalingv2.HorizontalPodAutoscaler).Spec
 	}
 }
 
@@ -141,15 +154,25 @@ func keepStatus(obj, old Object) (moved bool) {
 	case *appsv1.Deployment:
 		was := old.(*appsv1.Deployment)
 		o.Status = was.Status
-		return !equality.Semantic.DeepEqual(o.Spec, was.Spec) || !equality.Semantic.DeepEqual(o.Annotations, was.Annotations)
+		return !equality.Semantic.DeepEqual(&o.Spec, &was.Spec) || !equality.Semantic.DeepEqual(o.Annotations, was.Annotations)
 	case *appsv1.ReplicaSet:
 		was := old.(*appsv1.ReplicaSet)
 		o.Status = was.Status
-		return !equality.Semantic.DeepEqual(o.Spec, was.Spec)
+		return !equality.Semantic.DeepEqual(&o.Spec, &was.Spec)
 	case *corev1.Pod:
 		was := old.(*corev1.Pod)
 		o.Status = was.Status
-		return o.Generation > 0 && !equality.Semantic.DeepEqual(o.Spec, was.Spec)
+		return o.Generation > 0 && !equality.Semantic.DeepEqual(&o.Spec, &was.Spec)
+	case *corev1.Node:
+		o.Status = old.(*corev1.Node).Status
+	case *policyv1.PodDisruptionBudget:
+		was := old.(*policyv1.PodDisruptionBudget)
+		o.Status = was.Status
+		return !equality.Semantic.DeepEqual(&o.Spec, &was.Spec)
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		was := old.(*autoscalingv2.HorizontalPodAutoscaler)
+		o.Status = was.Status
+		return o.Generation > 0 && !equality.Semantic.DeepEqual(&o.Spec, &was.Spec)
 	}
 	return false
 }
@@ -159,14 +182,30 @@ func unchanged(obj, old Object) bool {
 	if obj.GetResourceVersion() != old.GetResourceVersion() || obj.GetGeneration() != old.GetGeneration() {
 		return false
 	}
-	if pod, ok := obj.(*corev1.Pod); ok && plainlyChanged(pod.Status, old.(*corev1.Pod).Status) {
+	if !ptr.Equal(obj.GetDeletionGracePeriodSeconds(), old.GetDeletionGracePeriodSeconds()) {
 		return false
 	}
-	return equality.Semantic.DeepEqual(obj, old)
+	return !plainlyChanged(obj, old) && equality.Semantic.DeepEqual(obj, old)
 }
 
-// plainlyChanged spares the long comparison of pods for the changes they mostly see.
-func plainlyChanged(is, was corev1.PodStatus) bool {
+// plainlyChanged spares the long comparison for the changes that rollouts
+// mostly see: the counts of workloads and the phases and conditions of pods.
+func plainlyChanged(obj, old Object) bool {
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		is, was := &o.Status, &old.(*appsv1.Deployment).Status
+		return is.Replicas != was.Replicas || is.UpdatedReplicas != was.UpdatedReplicas ||
+			is.ReadyReplicas != was.ReadyReplicas || is.AvailableReplicas != was.AvailableReplicas
+	case *appsv1.ReplicaSet:
+		is, was := &o.Status, &old.(*appsv1.ReplicaSet).Status
+		return is.Replicas != was.Replicas || is.ReadyReplicas != was.ReadyReplicas || is.AvailableReplicas != was.AvailableReplicas
+	case *corev1.Pod:
+		return podPlainlyChanged(&o.Status, &old.(*corev1.Pod).Status)
+	}
+	return false
+}
+
+func podPlainlyChanged(is, was *corev1.PodStatus) bool {
 	if is.Phase != was.Phase || len(is.Conditions) != len(was.Conditions) {
 		return true
 	}
@@ -189,38 +228,48 @@ func normalize(obj Object) {
 	}
 	switch o := obj.(type) {
 	case *appsv1.Deployment:
-		o.Status.Conditions = truncated(o.Status.Conditions, func(c *appsv1.DeploymentCondition) []*metav1.Time {
-			return []*metav1.Time{&c.LastTransitionTime, &c.LastUpdateTime}
+		o.Status.Conditions = truncated(o.Status.Conditions, func(c *appsv1.DeploymentCondition) (a, b *metav1.Time) {
+			return &c.LastTransitionTime, &c.LastUpdateTime
 		})
 	case *appsv1.ReplicaSet:
-		o.Status.Conditions = truncated(o.Status.Conditions, func(c *appsv1.ReplicaSetCondition) []*metav1.Time {
-			return []*metav1.Time{&c.LastTransitionTime}
+		o.Status.Conditions = truncated(o.Status.Conditions, func(c *appsv1.ReplicaSetCondition) (a, b *metav1.Time) {
+			return &c.LastTransitionTime, &c.LastTransitionTime
 		})
 	case *corev1.Pod:
-		o.Status.Conditions = truncated(o.Status.Conditions, func(c *corev1.PodCondition) []*metav1.Time {
-			return []*metav1.Time{&c.LastTransitionTime, &c.LastProbeTime}
+		o.Status.Conditions = truncated(o.Status.Conditions, func(c *corev1.PodCondition) (a, b *metav1.Time) {
+			return &c.LastTransitionTime, &c.LastProbeTime
 		})
+	case *corev1.Node:
+		o.Status.Conditions = truncated(o.Status.Conditions, func(c *corev1.NodeCondition) (a, b *metav1.Time) {
+			return &c.LastTransitionTime, &c.LastHeartbeatTime
+		})
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		o.Status.Conditions = truncated(o.Status.Conditions, func(c *autoscalingv2.HorizontalPodAutoscalerCondition) (a, b *metav1.Time) {
+			return &c.LastTransitionTime, &c.LastTransitionTime
+		})
+		if at := o.Status.LastScaleTime; at != nil {
+			whole := metav1.NewTime(at.Truncate(time.Second))
+			o.Status.LastScaleTime = &whole
+		}
 	}
 }
 
-// truncated returns the list with the times of its items cut to whole seconds;
+// truncated returns the list with both times of its items cut to whole seconds;
 // the list given is changed in no case.
-func truncated[T any](items []T, times func(*T) []*metav1.Time) []T {
+func truncated[T any](items []T, times func(*T) (a, b *metav1.Time)) []T {
 	if len(items) == 0 {
 		return nil
 	}
 	copied := false
 	for i := range items {
-		for j, t := range times(&items[i]) {
-			cut := t.Truncate(time.Second)
-			if t.Time.Equal(cut) {
-				continue
-			}
-			if !copied {
-				items, copied = append([]T(nil), items...), true
-			}
-			times(&items[i])[j].Time = cut
+		if a, b := times(&items[i]); a.Nanosecond() == 0 && b.Nanosecond() == 0 {
+			continue
 		}
+		if !copied {
+			items, copied = slices.Clone(items), true
+		}
+		a, b := times(&items[i])
+		a.Time, b.Time = a.Truncate(time.Second), b.Truncate(time.Second)
 	}
 	return items
 }
@@ -248,6 +297,12 @@ func (t *templates) fill(obj Object) {
 		defaults.ReplicaSet(o)
 	case *corev1.Pod:
 		t.fillPod(o)
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		o.Spec = *o.Spec.DeepCopy()
+		defaults.Autoscaler(o)
+	case *corev1.LimitRange:
+		o.Spec = *o.Spec.DeepCopy()
+		defaults.LimitRange(o)
 	}
 }
 

@@ -1,7 +1,8 @@
 package sim
 
 import (
-	"fmt"
+	"encoding/binary"
+	"encoding/hex"
 	"hash/fnv"
 	"math/rand/v2"
 
@@ -43,5 +44,13 @@ func newUID(r *rand.Rand) types.UID {
 	hi, lo := r.Uint64(), r.Uint64()
 	hi = hi&^0xf000 | 0x4000
 	lo = lo&^(3<<62) | 2<<62
-	return types.UID(fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", hi>>32, hi>>16&0xffff, hi&0xffff, lo>>48, lo&0xffffffffffff))
+	raw := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, hi), lo)
+	text := make([]byte, 0, 36)
+	for i, part := range [][]byte{raw[:4], raw[4:6], raw[6:8], raw[8:10], raw[10:]} {
+		if i > 0 {
+			text = append(text, '-')
+		}
+		text = hex.AppendEncode(text, part)
+	}
+	return types.UID(text)
 }

@@ -24,6 +24,7 @@ type recorder struct {
 	similar   *record.EventAggregator
 	spam      *record.EventSourceObjectSpamFilter
 	observed  map[string]bool // events that stand in the API, by their key
+	event     corev1.Event    // the one being written; client-go's filters keep none
 	pending   []said
 	writing   bool
 }
@@ -46,10 +47,10 @@ type said struct {
 	cause                      trace.Seq
 }
 
-// event is the object that is written.
-func (s *said) event(component string) *corev1.Event {
+// event makes the object that is written.
+func (s *said) event(component string) corev1.Event {
 	o := s.object
-	return &corev1.Event{
+	return corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name},
 		InvolvedObject: corev1.ObjectReference{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, UID: s.uid},
 		Source:         corev1.EventSource{Component: component},
@@ -91,7 +92,8 @@ func (r *recorder) drain(t *task) {
 	for len(r.pending) > 0 && !t.dead {
 		next := r.pending[0]
 		r.pending = r.pending[1:]
-		event, key := r.similar.EventAggregate(next.event(r.component))
+		r.event = next.event(r.component)
+		event, key := r.similar.EventAggregate(&r.event)
 		again := r.observed[key]
 		r.observed[key] = true
 		if !r.spam.Filter(event) {

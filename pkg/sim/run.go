@@ -84,7 +84,7 @@ func (w *World) follow(ctx context.Context) (string, error) {
 			w.loop.now = end
 			return w.atLimit(), nil
 		}
-		w.loop.step()
+		w.step()
 	}
 }
 
@@ -99,6 +99,9 @@ func (w *World) atLimit() string {
 // over says how the run has ended, or nothing.
 func (w *World) over() string {
 	g := w.goal
+	if w.loop.now.Before(w.cfg.Start.Add(g.Until)) {
+		return ""
+	}
 	if !w.settled() {
 		g.decided = time.Time{}
 		if w.loop.activity == 0 && w.loop.now.Sub(g.lastWrite) > w.patience() {

@@ -19,21 +19,23 @@ type runner struct {
 	env      engine.Env
 	kind     string // of the objects its keys name
 	busy     int    // workers in a pass
+	look     func() // work, made a value once
 	// enqueued is the event that put each waiting key into the queue.
 	enqueued map[engine.Key]trace.Seq
 	// delivery is the watch event being observed; it is traced only when it puts a key into the queue.
-	delivery *delivery
+	delivery delivery
 }
 
 type delivery struct {
-	change engine.Change
-	cause  trace.Seq
-	seq    trace.Seq
+	verb engine.Verb
+	obj  Object    // nil when none is being observed
+	seq  trace.Seq // once it is traced
 }
 
 func (w *World) newRunner(spec engine.Spec) *runner {
 	r := &runner{spec: spec, actor: w.newActor(spec.Name), enqueued: map[engine.Key]trace.Seq{}}
 	r.kind = kindByResource[spec.Watches[0]].gvk.Kind
+	r.look = r.work
 	r.limiter = newLimiter(&w.loop, spec.QPS, spec.Burst)
 	r.limiter.off = &w.settling
 	if w.cfg.Timing.Instant() {
@@ -53,17 +55,14 @@ func (w *World) newRunner(spec engine.Spec) *runner {
 // start begins the controller's watches.
 func (r *runner) start() {
 	for _, resource := range r.spec.Watches {
-		r.actor.addWatch(resource, r.observe)
+		r.actor.watch(resource, r.observe)
 	}
 }
 
-func (r *runner) observe(c engine.Change, cause trace.Seq) {
-	r.delivery = &delivery{change: c, cause: cause}
-	r.actor.world.under(cause, func() {
-		env := r.env
-		r.spec.Controller.Observe(&env, c)
-	})
-	r.delivery = nil
+func (r *runner) observe(c engine.Change) {
+	r.delivery = delivery{verb: c.Verb, obj: c.New.(Object)}
+	r.spec.Controller.Observe(&r.env, c)
+	r.delivery = delivery{}
 }
 
 func (r *runner) ref(key engine.Key) trace.Ref {
@@ -73,11 +72,10 @@ func (r *runner) ref(key engine.Key) trace.Ref {
 // added is told of a key entering the queue.
 func (r *runner) added(key engine.Key) {
 	w, cause := r.actor.world, r.actor.world.cause
-	if d := r.delivery; d != nil {
+	if d := &r.delivery; d.obj != nil {
 		if d.seq == 0 {
-			obj := d.change.New.(Object)
-			d.seq = w.emit(trace.Event{Cause: d.cause, Actor: r.spec.Name, Object: RefOf(obj),
-				Detail: trace.Delivered{Watch: string(d.change.Verb), ResourceVersion: obj.GetResourceVersion()}})
+			d.seq = w.emit(trace.Event{Cause: cause, Actor: r.spec.Name, Object: RefOf(d.obj),
+				Detail: trace.Delivered{Watch: string(d.verb), ResourceVersion: d.obj.GetResourceVersion()}})
 		}
 		cause = d.seq
 	}
@@ -92,7 +90,7 @@ func (r *runner) requeued(key engine.Key, delay time.Duration) {
 // dispatch lets a free worker look for a key, after what else happens at this moment.
 func (r *runner) dispatch() {
 	w := r.actor.world
-	w.loop.at(w.loop.now, r.work)
+	w.loop.at(w.loop.now, r.look)
 }
 
 func (r *runner) work() {
@@ -114,8 +112,7 @@ func (r *runner) pass(t *task, key engine.Key) {
 	delete(r.enqueued, key)
 	t.began = w.emit(trace.Event{Cause: cause, Actor: r.spec.Name, Object: r.ref(key), Detail: trace.SyncBegan{Requeues: r.queue.NumRequeues(key)}})
 	w.cause = t.began
-	env := r.env
-	err := engine.Step(context.Background(), r.spec.Controller, &env, key)
+	err := engine.Step(context.Background(), r.spec.Controller, &r.env, key)
 	if t.dead {
 		return
 	}

@@ -1,10 +1,13 @@
 package sim
 
 import (
+	"fmt"
+
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim/validate"
@@ -17,16 +20,13 @@ func scaleOf(obj Object) *autoscalingv1.Scale {
 		Name: obj.GetName(), Namespace: obj.GetNamespace(), UID: obj.GetUID(),
 		ResourceVersion: obj.GetResourceVersion(), CreationTimestamp: obj.GetCreationTimestamp(),
 	}}
-	var selector *metav1.LabelSelector
 	switch o := obj.(type) {
 	case *appsv1.Deployment:
-		selector, out.Spec.Replicas, out.Status.Replicas = o.Spec.Selector, *o.Spec.Replicas, o.Status.Replicas
+		out.Spec.Replicas, out.Status.Replicas = *o.Spec.Replicas, o.Status.Replicas
 	case *appsv1.ReplicaSet:
-		selector, out.Spec.Replicas, out.Status.Replicas = o.Spec.Selector, *o.Spec.Replicas, o.Status.Replicas
-	default:
-		return nil
+		out.Spec.Replicas, out.Status.Replicas = *o.Spec.Replicas, o.Status.Replicas
 	}
-	s, err := metav1.LabelSelectorAsSelector(selector)
+	s, err := SelectorOf(obj)
 	if err != nil {
 		return nil
 	}
@@ -34,10 +34,21 @@ func scaleOf(obj Object) *autoscalingv1.Scale {
 	return out
 }
 
+// SelectorOf is the selector of a Deployment's or ReplicaSet's pods.
+func SelectorOf(obj Object) (labels.Selector, error) {
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		return metav1.LabelSelectorAsSelector(o.Spec.Selector)
+	case *appsv1.ReplicaSet:
+		return metav1.LabelSelectorAsSelector(o.Spec.Selector)
+	}
+	return nil, fmt.Errorf("%s selects no pods", RefOf(obj))
+}
+
 // scale sets the size alone. It passes through the kind's main strategy, so
 // that the generation moves (upstream registry/apps/*/storage ScaleREST).
 func (r requester) scale(k *kind, in *autoscalingv1.Scale) (Object, error) {
-	old, ok := r.server.store.Get(k.resource, in.Namespace, in.Name)
+	old, ok := r.server.store.get(k, in.Namespace, in.Name)
 	if !ok {
 		return nil, notFound(k, in.Name)
 	}

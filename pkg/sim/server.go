@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +21,7 @@ type server struct {
 	store     *store
 	admitters []Admitter
 	templates templates
+	owners    *ownership // nil where nobody applies server-side
 }
 
 // requester is the server in the hands of one actor.
@@ -67,11 +69,9 @@ func codeOf(err error) int {
 func (s *server) create(r requester, k *kind, in Object) (Object, error) {
 	obj := k.clone(in)
 	s.templates.fill(obj)
-	req := &Request{Verb: "create", Resource: k.resource, Actor: r.actor.name, New: obj, Now: s.world.loop.now, World: s.store}
-	for _, a := range s.admitters {
-		if err := a.Mutate(req); err != nil {
-			return nil, err
-		}
+	req := &Request{Verb: "create", Resource: k.resource, Actor: r.actor.name, New: obj, Now: s.world.loop.now, World: s.store, Wait: s.wait}
+	if err := s.mutate(req); err != nil {
+		return nil, err
 	}
 	obj = req.New
 	s.prepareCreate(k, obj)
@@ -86,6 +86,27 @@ func (s *server) create(r requester, k *kind, in Object) (Object, error) {
 		if !apierrors.IsAlreadyExists(err) || in.GetName() != "" || attempt == nameAttempts {
 			return nil, err
 		}
+	}
+}
+
+// mutate runs mutating admission. What a webhook made of an object is defaulted again.
+func (s *server) mutate(req *Request) error {
+	for _, a := range s.admitters {
+		before := req.New
+		if err := a.Mutate(req); err != nil {
+			return err
+		}
+		if req.New != before {
+			s.templates.fill(req.New)
+		}
+	}
+	return nil
+}
+
+// wait parks the controller's call at hand. People and plugins do not wait.
+func (s *server) wait(d time.Duration) {
+	if t := s.world.running; t != nil {
+		t.sleepUntil(s.world.loop.now.Add(d))
 	}
 }
 
@@ -108,7 +129,7 @@ func (s *server) insert(r requester, k *kind, req *Request) error {
 			Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: errVersionAtCreate,
 		}}
 	}
-	if old, exists := s.store.Get(k.resource, obj.GetNamespace(), obj.GetName()); exists {
+	if old, exists := s.store.get(k, obj.GetNamespace(), obj.GetName()); exists {
 		err := apierrors.NewAlreadyExists(k.groupResource(), obj.GetName())
 		if obj.GetGenerateName() != "" { // given a name as well, too
 			err = apierrors.NewGenerateNameConflict(k.groupResource(), obj.GetName(), 1)
@@ -118,12 +139,16 @@ func (s *server) insert(r requester, k *kind, req *Request) error {
 		}
 		return err
 	}
-	s.commit(r, write{kind: k, verb: "create", code: http.StatusCreated, obj: obj})
+	w := write{kind: k, verb: "create", code: http.StatusCreated, obj: obj}
+	if s.owners != nil && len(obj.GetManagedFields()) == 0 {
+		s.owners.wrote(r.actor.name, w)
+	}
+	s.commit(r, w)
 	return nil
 }
 
 func (s *server) update(r requester, k *kind, in Object, subresource string) (Object, error) {
-	old, ok := s.store.Get(k.resource, in.GetNamespace(), in.GetName())
+	old, ok := s.store.get(k, in.GetNamespace(), in.GetName())
 	if !ok {
 		return nil, notFound(k, in.GetName())
 	}
@@ -141,10 +166,8 @@ func (s *server) update(r requester, k *kind, in Object, subresource string) (Ob
 // server's order: a webhook sees a stale write before it is refused.
 func (s *server) change(r requester, w write) (Object, error) {
 	req := &Request{Verb: "update", Resource: w.kind.resource, Subresource: w.subresource, Actor: r.actor.name, Old: w.old, New: w.obj, Now: s.world.loop.now, World: s.store}
-	for _, a := range s.admitters {
-		if err := a.Mutate(req); err != nil {
-			return nil, err
-		}
+	if err := s.mutate(req); err != nil {
+		return nil, err
 	}
 	w.obj = req.New
 	if version := w.obj.GetResourceVersion(); version != "" && version != w.old.GetResourceVersion() {
@@ -158,6 +181,9 @@ func (s *server) change(r requester, w write) (Object, error) {
 		if err := a.Validate(req); err != nil {
 			return nil, err
 		}
+	}
+	if s.owners != nil && !w.applied {
+		s.owners.wrote(r.actor.name, w)
 	}
 	return s.replace(r, w)
 }
@@ -198,6 +224,7 @@ type write struct {
 	verb, subresource string
 	code              int
 	obj, old          Object // old is nil for a creation
+	applied           bool   // its owners are known already
 }
 
 // commit gives a write its version, traces it with what it changed and tells the watches.

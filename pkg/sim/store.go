@@ -16,14 +16,20 @@ type store struct {
 	revision uint64
 	uids     *rand.Rand
 	names    *rand.Rand
-	watches  map[string][]*watch
+	watches  [][]*watch // by kind
+	numbers  []*numbers // by kind
 }
 
 func newStore(w *World) *store {
-	return &store{
-		cache: newCache(), world: w, watches: map[string][]*watch{},
+	s := &store{
+		world: w, watches: make([][]*watch, len(kinds)), numbers: make([]*numbers, len(kinds)),
 		uids: stream(w.cfg.Seed, "uids"), names: stream(w.cfg.Seed, "names"),
 	}
+	for i := range s.numbers {
+		s.numbers[i] = newNumbers()
+	}
+	s.cache = newCache(s.numbers)
+	return s
 }
 
 // nextVersion is the resourceVersion of the next write.
@@ -35,22 +41,23 @@ func (s *store) nextVersion() string {
 // put stores a new or changed object and tells the watches. The object must
 // not be changed afterwards.
 func (s *store) put(k *kind, obj Object, cause trace.Seq) {
-	old := s.table(k.resource).set(obj)
-	change := engine.Change{Verb: engine.Added, New: obj}
-	if old != nil {
-		change.Verb, change.Old = engine.Modified, old
+	number := s.numbers[k.place].of(obj)
+	verb := engine.Added
+	if old := s.table(k).set(number, obj); old != nil {
+		verb = engine.Modified
 	}
-	s.tell(k, change, cause)
+	s.tell(k, sent{verb: verb, obj: obj, number: number, cause: cause})
 }
 
 // remove drops an object; last is its final state with the deletion's own version.
 func (s *store) remove(k *kind, last Object, cause trace.Seq) {
-	old := s.table(k.resource).drop(last)
-	s.tell(k, engine.Change{Verb: engine.Deleted, Old: old, New: last}, cause)
+	number := s.numbers[k.place].of(last)
+	s.table(k).drop(number)
+	s.tell(k, sent{verb: engine.Deleted, obj: last, number: number, cause: cause})
 }
 
-func (s *store) tell(k *kind, c engine.Change, cause trace.Seq) {
-	for _, w := range s.watches[k.resource] {
-		w.send(c, cause)
+func (s *store) tell(k *kind, change sent) {
+	for _, w := range s.watches[k.place] {
+		w.send(change)
 	}
 }

@@ -6,6 +6,39 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// numbers are a store's numbers for the names of one resource, in order of first
+// use. They are never given again to another name. All tables of the resource
+// find objects by them, so that only the store has to look at names.
+type numbers struct {
+	byName map[string]map[string]int // by namespace and name
+	given  int
+}
+
+func newNumbers() *numbers { return &numbers{byName: map[string]map[string]int{}} }
+
+func (n *numbers) find(namespace, name string) (int, bool) {
+	number, ok := n.byName[namespace][name]
+	return number, ok
+}
+
+// of is the number of an object's name, a new one if it has none.
+func (n *numbers) of(o Object) int {
+	namespace, name := o.GetNamespace(), o.GetName()
+	names := n.byName[namespace]
+	number, ok := names[name]
+	if ok {
+		return number
+	}
+	if names == nil {
+		names = map[string]int{}
+		n.byName[namespace] = names
+	}
+	number = n.given
+	names[name] = number
+	n.given++
+	return number
+}
+
 // entry is one object of a table. Its place in each list of the table is kept
 // with it, so that a change costs no search.
 type entry struct {
@@ -14,38 +47,44 @@ type entry struct {
 	at    [3]int
 }
 
-// list holds entries in the order in which they came. Removal leaves a hole;
+// list holds objects in the order in which they came. Removal leaves a hole;
 // holes are closed when they outnumber the rest.
 type list struct {
-	entries []*entry
-	live    int
-	which   int // its place in entry.lists
+	items []listed
+	live  int
+	which int // its place in entry.lists
+}
+
+// listed is an object in a list, there itself so that reading a list looks nowhere else.
+type listed struct {
+	obj   Object // nil for a hole
+	entry *entry
 }
 
 func (l *list) add(e *entry) {
-	e.lists[l.which], e.at[l.which] = l, len(l.entries)
-	l.entries = append(l.entries, e)
+	e.lists[l.which], e.at[l.which] = l, len(l.items)
+	l.items = append(l.items, listed{e.obj, e})
 	l.live++
 }
 
 func (l *list) remove(e *entry) {
-	l.entries[e.at[l.which]] = nil
+	l.items[e.at[l.which]] = listed{}
 	l.live--
-	if len(l.entries) > 32 && l.live < len(l.entries)/2 {
+	if len(l.items) > 32 && l.live < len(l.items)/2 {
 		l.close()
 	}
 }
 
 func (l *list) close() {
-	kept := l.entries[:0]
-	for _, e := range l.entries {
-		if e != nil {
-			e.at[l.which] = len(kept)
-			kept = append(kept, e)
+	kept := l.items[:0]
+	for _, it := range l.items {
+		if it.obj != nil {
+			it.entry.at[l.which] = len(kept)
+			kept = append(kept, it)
 		}
 	}
-	clear(l.entries[len(kept):])
-	l.entries = kept
+	clear(l.items[len(kept):])
+	l.items = kept
 }
 
 // owned names a controller: pods are found by it as upstream's podController index does.
@@ -57,7 +96,8 @@ type owned struct {
 // table holds the objects of one resource: the store's truth, or what an
 // actor's watch has delivered. Lists keep the order of arrival.
 type table struct {
-	objects map[string]map[string]*entry // by namespace and name
+	numbers *numbers
+	entries []*entry // by number; nil for what is not there
 	all     list
 	spaces  map[string]*list
 	owners  map[owned]*list
@@ -65,9 +105,9 @@ type table struct {
 	synced  string              // resourceVersion of the newest change seen
 }
 
-func newTable() *table {
+func newTable(n *numbers) *table {
 	return &table{
-		objects: map[string]map[string]*entry{},
+		numbers: n,
 		spaces:  map[string]*list{},
 		owners:  map[owned]*list{},
 		byUID:   map[types.UID]*list{},
@@ -90,20 +130,24 @@ func sameOwners(a, b Object) bool {
 }
 
 func (t *table) get(namespace, name string) (Object, bool) {
-	e, ok := t.objects[namespace][name]
-	if !ok {
+	number, ok := t.numbers.find(namespace, name)
+	if !ok || number >= len(t.entries) || t.entries[number] == nil {
 		return nil, false
 	}
-	return e.obj, true
+	return t.entries[number].obj, true
 }
 
-// set stores an object and returns what it replaces.
-func (t *table) set(o Object) (old Object) {
-	namespace, name := o.GetNamespace(), o.GetName()
-	names := t.objects[namespace]
-	if e, ok := names[name]; ok {
+// set stores an object under the number of its name and returns what it replaces.
+func (t *table) set(number int, o Object) (old Object) {
+	for number >= len(t.entries) {
+		t.entries = append(t.entries, nil)
+	}
+	if e := t.entries[number]; e != nil {
 		old = e.obj
 		e.obj = o
+		for i, l := range e.lists {
+			l.items[e.at[i]].obj = o
+		}
 		if !sameOwners(old, o) {
 			if was, is := ownerOf(old), ownerOf(o); was != is {
 				e.lists[2].remove(e)
@@ -113,25 +157,20 @@ func (t *table) set(o Object) (old Object) {
 		return old
 	}
 	e := &entry{obj: o}
-	if names == nil {
-		names = map[string]*entry{}
-		t.objects[namespace] = names
-	}
-	names[name] = e
+	t.entries[number] = e
 	t.all.add(e)
-	t.spaceList(namespace).add(e)
+	t.spaceList(o.GetNamespace()).add(e)
 	t.ownerList(ownerOf(o)).add(e)
 	return nil
 }
 
-// drop removes an object and returns it.
-func (t *table) drop(o Object) (old Object) {
-	names := t.objects[o.GetNamespace()]
-	e, ok := names[o.GetName()]
-	if !ok {
+// drop removes the object of a number and returns it.
+func (t *table) drop(number int) (old Object) {
+	if number >= len(t.entries) || t.entries[number] == nil {
 		return nil
 	}
-	delete(names, o.GetName())
+	e := t.entries[number]
+	t.entries[number] = nil
 	for _, l := range e.lists {
 		l.remove(e)
 	}
@@ -165,9 +204,9 @@ func of[T Object](l *list) []T {
 		return nil
 	}
 	out := make([]T, 0, l.live)
-	for _, e := range l.entries {
-		if e != nil {
-			out = append(out, e.obj.(T))
+	for i := range l.items {
+		if obj := l.items[i].obj; obj != nil {
+			out = append(out, obj.(T))
 		}
 	}
 	return out

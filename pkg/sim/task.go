@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
@@ -10,12 +11,15 @@ import (
 
 // task is one coroutine: a controller's pass, or one call of its fan-out. It
 // runs until it parks to wait for virtual time; the loop resumes it. Only one
-// task runs at any moment, so nothing here needs a lock.
+// task runs at any moment, so nothing here needs a lock. One whose work is done
+// is given the next: a new coroutine would have to grow its stack first.
 type task struct {
 	world  *World
 	resume func() (struct{}, bool)
 	stop   func()
 	yield  func(struct{}) bool
+	work   func(t *task) // nil when it has none
+	alarm  item          // what resumes it
 
 	began    trace.Seq // the pass this task belongs to
 	decision trace.Seq // the last arithmetic of the pass: what its writes follow from
@@ -23,30 +27,48 @@ type task struct {
 	dead     bool // the world ended while the task was parked
 }
 
-// spawn starts fn as a coroutine and runs it to its first park.
-func (w *World) spawn(parent *task, fn func(t *task)) *task {
-	t := &task{world: w}
+// spawn runs fn as a coroutine to its first park.
+func (w *World) spawn(parent *task, fn func(t *task)) {
+	t := w.freeTask()
+	t.work = fn
+	t.began, t.decision, t.rule = 0, 0, ""
 	if parent != nil {
 		t.began, t.decision, t.rule = parent.began, parent.decision, parent.rule
 	}
+	t.run()
+}
+
+// freeTask is a coroutine without work.
+func (w *World) freeTask() *task {
+	if n := len(w.free); n > 0 {
+		t := w.free[n-1]
+		w.free = w.free[:n-1]
+		return t
+	}
+	t := &task{world: w}
+	t.alarm.fn = t.run
 	t.resume, t.stop = iter.Pull(func(yield func(struct{}) bool) {
 		t.yield = yield
-		fn(t)
+		for !t.dead {
+			t.work(t)
+			t.work = nil
+			t.park()
+		}
 	})
-	w.tasks[t] = struct{}{}
-	t.run()
+	w.tasks = append(w.tasks, t)
 	return t
 }
 
-// run continues the coroutine until it parks again or ends.
+// run continues the coroutine until it parks again or its work is done.
 func (t *task) run() {
 	w := t.world
 	outer, cause := w.running, w.cause
 	w.running, w.cause = t, t.cause()
-	if _, alive := t.resume(); !alive {
-		delete(w.tasks, t)
-	}
+	t.resume()
 	w.running, w.cause = outer, cause
+	if t.work == nil {
+		w.free = append(w.free, t)
+	}
 }
 
 // cause is what the task's next event follows from.
@@ -64,12 +86,18 @@ func (t *task) park() {
 	}
 }
 
+// wakeAt lets a task that is about to park go on at a time.
+func (t *task) wakeAt(when time.Time) {
+	t.alarm.when = when
+	t.world.loop.push(&t.alarm)
+}
+
 // sleepUntil parks until a time; a time that is not in the future does not park.
 func (t *task) sleepUntil(when time.Time) {
 	if t.dead || !when.After(t.world.loop.now) {
 		return
 	}
-	t.world.loop.at(when, t.run)
+	t.wakeAt(when)
 	t.park()
 }
 
@@ -85,7 +113,7 @@ func (t *task) fanout(ctx context.Context, n int, call func(ctx context.Context,
 		t.world.spawn(t, func(*task) {
 			errs[i] = call(ctx, i)
 			if pending--; pending == 0 && waiting {
-				t.world.loop.at(t.world.loop.now, t.run)
+				t.wakeAt(t.world.loop.now)
 			}
 		})
 	}
@@ -105,15 +133,24 @@ func canceled(errs []error) []error {
 	return errs
 }
 
-// stopTasks ends what is parked: every call it still makes fails at once, so
-// that the controllers unwind by their own error paths.
+// stopTasks ends all coroutines: every call that a parked one still makes fails
+// at once, so that the controllers unwind by their own error paths.
 func (w *World) stopTasks() {
 	w.ended = true
-	for t := range w.tasks {
+	for _, t := range w.tasks {
 		t.dead = true
 		w.running = t
 		t.stop()
 	}
-	w.running = nil
-	clear(w.tasks)
+	w.running, w.tasks, w.free = nil, nil, nil
+}
+
+// stopFreeTasks ends the coroutines without work. A world that is not run to an
+// end must leave none behind.
+func (w *World) stopFreeTasks() {
+	for _, t := range w.free {
+		t.stop()
+	}
+	w.free = nil
+	w.tasks = slices.DeleteFunc(w.tasks, func(t *task) bool { return t.dead })
 }

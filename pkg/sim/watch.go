@@ -13,7 +13,7 @@ type watch struct {
 	actor    *actor
 	resource string
 	table    *table // what has been delivered
-	handle   func(c engine.Change, cause trace.Seq)
+	handle   func(engine.Change)
 
 	// The changes on their way, oldest first from head on. Only the oldest
 	// has an item in the loop; each keeps the place in line it was sent at.
@@ -25,21 +25,30 @@ type watch struct {
 
 // sent is a change on its way.
 type sent struct {
-	change engine.Change
+	verb   engine.Verb
+	obj    Object
+	number int // of its name
 	cause  trace.Seq
 	when   time.Time
-	seq    uint64
+	ticket uint64
+}
+
+func newWatch(a *actor, k *kind, handle func(engine.Change)) *watch {
+	w := &watch{actor: a, resource: k.resource, table: a.cache.table(k), handle: handle}
+	w.next.fn = w.arrive
+	return w
 }
 
 // send puts a change on its way.
-func (w *watch) send(c engine.Change, cause trace.Seq) {
+func (w *watch) send(s sent) {
 	world := w.actor.world
-	when := world.loop.now.Add(world.delays.watch(w))
-	if when.Before(w.last) {
-		when = w.last
+	s.when = world.loop.now.Add(world.delays.watch(w))
+	if s.when.Before(w.last) {
+		s.when = w.last
 	}
-	w.last = when
-	w.pending = append(w.pending, sent{c, cause, when, world.loop.ticket()})
+	w.last = s.when
+	s.ticket = world.loop.ticket()
+	w.pending = append(w.pending, s)
 	if len(w.pending)-w.head == 1 {
 		w.await()
 	}
@@ -48,8 +57,8 @@ func (w *watch) send(c engine.Change, cause trace.Seq) {
 // await puts the oldest pending change into the loop.
 func (w *watch) await() {
 	s := &w.pending[w.head]
-	w.next.when, w.next.seq, w.next.fn = s.when, s.seq, w.arrive
-	w.actor.world.loop.push(&w.next)
+	w.next.when, w.next.cause = s.when, s.cause
+	w.actor.world.loop.pushAs(&w.next, s.ticket)
 }
 
 // arrive delivers the oldest pending change.
@@ -66,23 +75,22 @@ func (w *watch) arrive() {
 		}
 		w.await()
 	}
-	w.deliver(s.change, s.cause)
+	w.deliver(s.verb, s.number, s.obj)
 }
 
 // deliver brings a change into the cache and then tells the handler, which
 // sees as Old what the cache held before.
-func (w *watch) deliver(c engine.Change, cause trace.Seq) {
-	obj := c.New.(Object)
+func (w *watch) deliver(verb engine.Verb, number int, obj Object) {
 	w.table.synced = obj.GetResourceVersion()
+	c := engine.Change{Verb: verb, New: obj}
 	var old Object
-	if c.Verb == engine.Deleted {
-		old = w.table.drop(obj)
-	} else if old = w.table.set(obj); old == nil {
+	if verb == engine.Deleted {
+		old = w.table.drop(number)
+	} else if old = w.table.set(number, obj); old == nil {
 		c.Verb = engine.Added
 	}
-	c.Old = nil
 	if old != nil {
 		c.Old = old
 	}
-	w.handle(c, cause)
+	w.handle(c)
 }

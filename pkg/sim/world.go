@@ -25,6 +25,8 @@ type Config struct {
 	Log         *trace.Log // where the run is traced; nil keeps nothing
 	// Settled is how long before time zero Settle's objects were applied; zero means two hours.
 	Settled time.Duration
+	// Ownership keeps metadata.managedFields, which server-side apply needs.
+	Ownership bool
 }
 
 // World is a simulated cluster. It is not safe for concurrent use.
@@ -44,7 +46,8 @@ type World struct {
 
 	cause   trace.Seq // the event at hand
 	running *task     // the coroutine at hand
-	tasks   map[*task]struct{}
+	tasks   []*task   // all coroutines
+	free    []*task   // those without work
 	goal    *goal
 }
 
@@ -62,11 +65,13 @@ func New(cfg Config) *World {
 	if cfg.Log == nil {
 		cfg.Log = &trace.Log{Depth: -1}
 	}
-	w := &World{cfg: cfg, tasks: map[*task]struct{}{}}
-	w.loop.now = cfg.Start
+	w := &World{cfg: cfg, loop: newLoop(cfg.Start)}
 	w.delays.world = w
 	w.store = newStore(w)
 	w.server = &server{world: w, store: w.store, templates: newTemplates()}
+	if cfg.Ownership {
+		w.server.owners = newOwnership(w)
+	}
 	for _, p := range cfg.Plugins {
 		if a, ok := p.(Admitter); ok {
 			w.server.admitters = append(w.server.admitters, a)
@@ -94,6 +99,7 @@ func (w *World) Hands(name string) *Hands { return &Hands{actor: w.newActor(name
 
 // Advance lets the world go on for some time, without a goal.
 func (w *World) Advance(ctx context.Context, d time.Duration) error {
+	defer w.stopFreeTasks()
 	w.start()
 	until := w.loop.now.Add(d)
 	if err := w.advance(ctx, until); err != nil {
@@ -130,6 +136,7 @@ func (w *World) Load(objs ...Object) error {
 // Settle applies objects and lets the world work on them, free of latencies and
 // limits, so that at time zero they have been finished for long.
 func (w *World) Settle(ctx context.Context, objs ...Object) error {
+	defer w.stopFreeTasks()
 	w.settling = true
 	w.loop.now = w.cfg.Start.Add(-w.cfg.Settled)
 	w.start()
@@ -164,8 +171,16 @@ func (w *World) advance(ctx context.Context, until time.Time) error {
 		if !ok || when.After(until) {
 			return nil
 		}
-		w.loop.step()
+		w.step()
 	}
+}
+
+// step lets the earliest pending call happen, as following from what it was made under.
+func (w *World) step() {
+	it := w.loop.pop()
+	w.cause = it.cause
+	it.fn()
+	w.cause = 0
 }
 
 // start lets plugins and controllers begin; what is stored reaches them first.
@@ -174,6 +189,7 @@ func (w *World) start() {
 		return
 	}
 	w.started = true
+	w.recall()
 	for _, r := range w.runners {
 		r.start()
 	}

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
@@ -12,7 +13,8 @@ type Options struct {
 	// Started is the time offsets count from. Its fraction of a second matters:
 	// minReadySeconds count from whole seconds. Zero is a whole second.
 	Started time.Time
-	// Workloads to fold, in order. None means all that the events specify.
+	// Workloads to fold, in order; others follow where the run touched them. None
+	// means all that the events specify.
 	Workloads []trace.Ref
 }
 
@@ -95,7 +97,18 @@ func (f *fold) chosen(refs []trace.Ref) []*Workload {
 	for _, ref := range refs {
 		chosen = append(chosen, f.workload(ref))
 	}
+	for _, w := range f.order {
+		if !slices.Contains(refs, w.Object) && w.affected() {
+			w.Other = true
+			chosen = append(chosen, w)
+		}
+	}
 	return chosen
+}
+
+// affected says that a run did something to a workload that it is not about.
+func (w *Workload) affected() bool {
+	return len(w.Specs) > 0 && (w.touched || len(w.Changes) > 0 || len(w.Points) > 1)
 }
 
 // workload finds or adds a workload. One that is only an owner has no Specs yet.
@@ -184,7 +197,7 @@ func (f *fold) change(p *Pod, act func()) {
 	}
 	p.weigh(+1)
 	if n := len(p.Lane); n == 0 || p.Lane[n-1].State != p.State() {
-		p.Lane = append(p.Lane, Lane{At: f.now, State: p.State()})
+		p.Lane = append(p.Lane, Lane{At: f.now, State: p.State(), Seq: f.seq})
 	}
 }
 
@@ -225,6 +238,9 @@ func (f *fold) advance(to time.Duration) {
 		for _, p := range waiting {
 			if p.ready && !p.available && !p.removed {
 				f.change(p, func() {})
+				if p.available { // no event made it so
+					p.Lane[len(p.Lane)-1].Seq = 0
+				}
 			}
 		}
 		f.note()

@@ -40,7 +40,7 @@ func (t *Timeline) workloadStatus(w *Workload) v1alpha1.WorkloadStatus {
 	verdict := t.verdict(w, totals)
 	spec := w.Spec()
 	s := v1alpha1.WorkloadStatus{
-		Object: w.Object, Changes: w.Fields(), Verdict: verdict, Reasons: t.reasons(w, verdict),
+		Object: w.Object, Other: w.Other, Changes: w.Fields(), Verdict: verdict, Reasons: t.reasons(w, verdict),
 		DurationSeconds: seconds(t.duration(w, verdict, totals)),
 		Pods: v1alpha1.PodTotals{
 			Created: totals.Created, Deleted: totals.Deleted, Peak: totals.Peak,
@@ -51,6 +51,9 @@ func (t *Timeline) workloadStatus(w *Workload) v1alpha1.WorkloadStatus {
 			Needed: spec.Needed, Desired: spec.Replicas,
 		},
 		LongestWaitForProgressSeconds: seconds(totals.LongestWait),
+	}
+	for _, at := range w.Missed {
+		s.DeadlineMissedSeconds = append(s.DeadlineMissedSeconds, seconds(at))
 	}
 	if s.Changes == nil {
 		s.Changes = []trace.Field{}

@@ -51,6 +51,8 @@ type Pod struct {
 type Lane struct {
 	At    time.Duration
 	State State
+	// Seq is the event that brought the pod into it; 0 when only time had to pass.
+	Seq trace.Seq
 }
 
 // longAgo is the ready time of pods that were available before the run.

@@ -33,7 +33,7 @@ func (w *Workload) refusals() []v1alpha1.Reason {
 		found = append(found, v1alpha1.Reason{Type: c.Reason, Object: w.Object, Message: c.Message, Remedy: refusalRemedy(c.Message)})
 	}
 	for _, s := range w.Sets {
-		by, message := w.lastRefusal(s)
+		by, message, tried := w.lastRefusal(s)
 		if message == "" || s.Now() <= w.activeOf(s) {
 			continue
 		}
@@ -44,14 +44,15 @@ func (w *Workload) refusals() []v1alpha1.Reason {
 		if by != "" {
 			message = by + ": " + message
 		}
-		found = append(found, v1alpha1.Reason{Type: "FailedCreate", Object: s.Object, Remedy: remedy,
+		found = append(found, v1alpha1.Reason{Type: "FailedCreate", Object: s.Object, Remedy: remedy, TriedSeconds: tried,
 			Message: fmt.Sprintf("%s of %s refused: %s", pods(s.Now()-w.activeOf(s)), s.Object.Name, message)})
 	}
 	return found
 }
 
-// lastRefusal is the latest refusal of a ReplicaSet's pods, unless one was made since.
-func (w *Workload) lastRefusal(s *Set) (by, message string) {
+// lastRefusal is the latest refusal of a ReplicaSet's pods, unless one was made
+// since, and the times of all since then.
+func (w *Workload) lastRefusal(s *Set) (by, message string, tried []float64) {
 	made := time.Duration(-1)
 	for _, p := range w.Pods {
 		if p.Set == s && !p.Found {
@@ -61,12 +62,15 @@ func (w *Workload) lastRefusal(s *Set) (by, message string) {
 	for _, r := range w.refused {
 		if r.set == s && r.at >= made {
 			by, message = r.by, r.message
+			if at := seconds(r.at); !slices.Contains(tried, at) {
+				tried = append(tried, at)
+			}
 		}
 	}
 	if message == "" && s.Failure.Status == "True" && s.Failure.Reason == "FailedCreate" {
 		message = s.Failure.Message
 	}
-	return by, message
+	return by, message, tried
 }
 
 func (w *Workload) activeOf(s *Set) int32 {

@@ -186,6 +186,9 @@ func (f *fold) size(s *Set, replicas int32) {
 func (f *fold) condition(ref trace.Ref, d trace.ConditionChanged) {
 	c := Condition{At: f.now, ConditionChanged: d}
 	if w, ok := f.works[ref]; ok {
+		if d.Reason == deadlineExceeded && w.Conditions[d.Condition].Reason != deadlineExceeded && !f.setup {
+			w.Missed = append(w.Missed, f.now)
+		}
 		w.Conditions[d.Condition] = c
 	}
 	if s, ok := f.sets[ref]; ok && d.Condition == "ReplicaFailure" {

@@ -42,6 +42,10 @@ type Workload struct {
 	Conditions map[string]Condition
 	// Gone says that the workload itself was deleted.
 	Gone bool
+	// Other says that the run is not about it, but touched it.
+	Other bool
+	// Missed is when its progress deadline was declared missed.
+	Missed []time.Duration
 
 	newSet   string // name of the ReplicaSet that has the current template
 	counts   Counts

@@ -107,7 +107,8 @@ func TestVerdicts(t *testing.T) {
 			Remedy: `see that image "nginx:1.26" exists and the node may pull it; or go back: kubectl rollout undo deployment/web`}}},
 		"quota": {eventscript.Quota(), v1alpha1.LimitReached, 600, []v1alpha1.Reason{{
 			Type: "FailedCreate", Object: trace.Ref{Kind: "ReplicaSet"},
-			Remedy: `quota "team" is full: pods 12/12; or allow maxUnavailable 1 or Recreate: no old pod may go before a new one is ready`}}},
+			Remedy:       `quota "team" is full: pods 12/12; or allow maxUnavailable 1 or Recreate: no old pod may go before a new one is ready`,
+			TriedSeconds: []float64{0.015, 0.02, 0.03, 0.05, 0.09, 0.17}}}},
 		"paused": {eventscript.Paused(), v1alpha1.Paused, 0, []v1alpha1.Reason{{
 			Type: "Paused", Object: trace.Ref{Kind: "Deployment"}, Remedy: "kubectl rollout resume deployment/web"}}},
 		"only labels":          {eventscript.Nothing(), v1alpha1.NothingToDo, 0, []v1alpha1.Reason{{Type: "MetadataOnly", Object: trace.Ref{Kind: "Deployment"}}}},

@@ -1,6 +1,10 @@
 package timeline
 
-import "time"
+import (
+	"time"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+)
 
 // Totals are what a workload's run adds up to.
 type Totals struct {
@@ -39,7 +43,8 @@ func (t *Timeline) Totals(w *Workload) Totals {
 			s.Below += t.until(w, i) - p.At
 		}
 	}
-	s.LongestWait = t.longestWait(w, s.CompleteAt)
+	from, to := t.longestWait(w, s.CompleteAt)
+	s.LongestWait = to - from
 	return s
 }
 
@@ -113,11 +118,21 @@ func (w *Workload) publishedAt() time.Duration {
 	return at
 }
 
-// longestWait is the longest stretch without progress between the first change
-// and completion or the end of the run.
-func (t *Timeline) longestWait(w *Workload, complete time.Duration) time.Duration {
+// LongestWait is the longest stretch without progress of a workload, from its
+// first change to its completion or the end of the run; both are zero when it
+// did nothing.
+func (t *Timeline) LongestWait(ref trace.Ref) (from, to time.Duration) {
+	for _, w := range t.Workloads {
+		if w.Object == ref {
+			return t.longestWait(w, t.completeAt(w))
+		}
+	}
+	return 0, 0
+}
+
+func (t *Timeline) longestWait(w *Workload, complete time.Duration) (from, to time.Duration) {
 	if w.idle() || len(w.Points) == 0 {
-		return 0
+		return 0, 0
 	}
 	end := t.End
 	if complete >= 0 {
@@ -127,14 +142,24 @@ func (t *Timeline) longestWait(w *Workload, complete time.Duration) time.Duratio
 	if len(w.Changes) > 0 {
 		last = w.Changes[0].At
 	}
-	longest := time.Duration(0)
+	longer := func(until time.Duration) {
+		if until-last > to-from {
+			from, to = last, until
+		}
+	}
 	for i := 1; i < len(w.Points) && w.Points[i].At <= end; i++ {
+		if w.complete(w.Points[i-1].Counts) {
+			last = max(last, w.Points[i].At) // until then there was nothing to wait for
+		}
 		if p := w.Points[i]; progressed(w.Points[i-1].Counts, p.Counts) && p.At > last {
-			longest = max(longest, p.At-last)
+			longer(p.At)
 			last = p.At
 		}
 	}
-	return max(longest, end-last)
+	if complete < 0 || complete > last {
+		longer(end)
+	}
+	return from, to
 }
 
 // progressed is what counts as progress from one moment to the next. (DeploymentProgressing)

@@ -56,6 +56,16 @@ func (t *Timeline) reasons(w *Workload, verdict v1alpha1.Verdict) []v1alpha1.Rea
 	return []v1alpha1.Reason{t.lastResort(w, verdict)}
 }
 
+// Why is what keeps a workload from being complete at the end of the events.
+func (t *Timeline) Why(ref trace.Ref) []v1alpha1.Reason {
+	for _, w := range t.Workloads {
+		if w.Object == ref {
+			return t.blockers(w)
+		}
+	}
+	return nil
+}
+
 // command is how kubectl names an object.
 func command(ref trace.Ref) string {
 	name := strings.ToLower(ref.Kind) + "/" + ref.Name

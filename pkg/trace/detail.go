@@ -127,6 +127,9 @@ const (
 	PausedRollout Rule = "Paused"
 	// History: old ReplicaSets beyond revisionHistoryLimit are deleted: cleanupDeployment.
 	History Rule = "History"
+	// Unexplained: a real controller's step that none of these gives on what was
+	// observed. Its term is the size they give, when they give one.
+	Unexplained Rule = "Unexplained"
 )
 
 // Term is one operand of an arithmetic, signed as it enters the sum. Names are
@@ -233,10 +236,29 @@ type PodChanged struct {
 	Terminating bool `json:"terminating,omitempty"`
 }
 
+// Exited is a container that ended, other than by a deletion of its pod.
+type Exited struct {
+	Container string `json:"container"`
+	Code      int32  `json:"code"`
+	Reason    string `json:"reason,omitempty"` // Error, OOMKilled, Completed …
+	Restarts  int32  `json:"restarts"`         // of this container so far
+}
+
 // Evicted is a pod thrown out by something other than its ReplicaSet.
 type Evicted struct {
 	By      string `json:"by"`
 	Message string `json:"message,omitempty"`
+}
+
+// Heartbeat is a node's kubelet falling silent or being heard again.
+type Heartbeat struct {
+	State string `json:"state"` // Stopped, Missed (the first that does not come), Resumed
+}
+
+// Tainted is a taint put on a node, or taken off it.
+type Tainted struct {
+	Taint   string `json:"taint"` // key=value:effect, as kubectl writes it
+	Removed bool   `json:"removed,omitempty"`
 }
 
 // StatusChanged is the counts of a Deployment or ReplicaSet as published.
@@ -295,7 +317,10 @@ func (Rejected) Type() string         { return "Rejected" }
 func (Scheduled) Type() string        { return "Scheduled" }
 func (Unschedulable) Type() string    { return "Unschedulable" }
 func (PodChanged) Type() string       { return "PodChanged" }
+func (Exited) Type() string           { return "Exited" }
 func (Evicted) Type() string          { return "Evicted" }
+func (Heartbeat) Type() string        { return "Heartbeat" }
+func (Tainted) Type() string          { return "Tainted" }
 func (StatusChanged) Type() string    { return "StatusChanged" }
 func (ConditionChanged) Type() string { return "ConditionChanged" }
 func (Recorded) Type() string         { return "Recorded" }

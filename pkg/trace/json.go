@@ -14,7 +14,7 @@ var details = []Detail{
 	Found{}, Specified{}, Ended{}, Changed{}, Delivered{}, Enqueued{}, Requeued{},
 	SyncBegan{}, SyncEnded{}, Budgeted{}, Held{}, Scaled{}, Created{}, Deleted{},
 	Removed{}, Wrote{}, Rejected{}, Scheduled{}, Unschedulable{}, PodChanged{},
-	Evicted{}, StatusChanged{}, ConditionChanged{}, Recorded{}, Adopted{}, Released{},
+	Exited{}, Evicted{}, Heartbeat{}, Tainted{}, StatusChanged{}, ConditionChanged{}, Recorded{}, Adopted{}, Released{},
 }
 
 var detailTypes = func() map[string]reflect.Type {

@@ -1,5 +1,7 @@
 package trace
 
+import "slices"
+
 // Depth is how much of a run a Log keeps.
 type Depth int
 
@@ -30,6 +32,11 @@ func (l *Log) Append(e Event) Seq {
 	l.last++
 	e.Seq = l.last
 	if DepthOf(e.Detail) <= l.Depth {
+		if len(l.events) == cap(l.events) {
+			// Twice the room: append's own steps of a quarter copy the
+			// events of a long run four times on average.
+			l.events = slices.Grow(l.events, max(len(l.events), 64))
+		}
 		l.events = append(l.events, e)
 		if l.Sink != nil {
 			l.Sink(e)
@@ -46,7 +53,7 @@ func DepthOf(d Detail) Depth {
 	switch d.(type) {
 	case Delivered, Enqueued, Requeued, SyncBegan, SyncEnded, Wrote, StatusChanged:
 		return Syncs
-	case Created, Deleted, Removed, Scheduled, PodChanged, Adopted, Released:
+	case Created, Deleted, Removed, Scheduled, PodChanged, Exited, Adopted, Released:
 		return Pods
 	}
 	return Decisions

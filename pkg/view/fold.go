@@ -77,7 +77,7 @@ func foldPods(rows []row, limit int) []row {
 
 // limit is how many lines are kept. A refusal says the same each time.
 func (l like) limit(limit int) int {
-	if l.verb == "refused" {
+	if l.verb == "refused" || l.verb == keeps {
 		return 1
 	}
 	return limit

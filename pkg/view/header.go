@@ -31,7 +31,11 @@ func (s *section) header(out *printer) {
 	if more := len(fields) - maxChanges; more > 0 {
 		out.labelled("", headerColumn, muted, fmt.Sprintf("and %d more", more))
 	}
-	out.parts("  world", headerColumn, ";  ", append(append([]string{}, s.spec.World...), fmt.Sprintf("seed %d", s.spec.Seed)))
+	world := append([]string{}, s.spec.World...)
+	if !s.live { // chance decides nothing in a real one
+		world = append(world, fmt.Sprintf("seed %d", s.spec.Seed))
+	}
+	out.parts("  world", headerColumn, ";  ", world)
 }
 
 // identity is the workload and the limits of its strategy.
@@ -51,6 +55,9 @@ func (s *section) identity() []string {
 	}
 	if text := s.revisions(); text != "" {
 		parts = append(parts, " revision "+text)
+	}
+	if s.workload.Other {
+		parts = append(parts, " touched by what the plan is about")
 	}
 	return parts
 }

@@ -20,10 +20,10 @@ func (s *section) result(out *printer) {
 	out.labelled("result", resultColumn, toneOf(s.status.Verdict), s.verdict())
 	for _, r := range s.status.Reasons {
 		out.labelled("reason", resultColumn, plain, r.Message)
-		if r.Remedy != "" {
-			out.labelled("  mend", resultColumn, strong, r.Remedy)
-		}
+		s.tried(out, r)
+		s.mend(out, r)
 	}
+	s.diagnosis(out)
 	if s.status.Verdict == v1alpha1.NothingToDo {
 		return
 	}
@@ -105,7 +105,19 @@ func (s *section) level(available int32) rune {
 func (s *section) deadline() string {
 	wait := "longest wait for progress " + brief(s.status.LongestWaitForProgressSeconds)
 	if d := s.workload.Spec().ProgressDeadlineSeconds; d != nil && *d != 1<<31-1 {
-		return fmt.Sprintf("%ds; %s", *d, wait)
+		return fmt.Sprintf("%ds%s; %s", *d, s.missed(), wait)
 	}
 	return "none; " + wait
+}
+
+// missed says when a deadline was missed of a rollout that went on all the same.
+func (s *section) missed() string {
+	if s.status.Verdict == v1alpha1.DeadlineExceeded {
+		return ""
+	}
+	text, link := "", ", missed at "
+	for _, at := range s.status.DeadlineMissedSeconds {
+		text, link = text+link+brief(at), " and "
+	}
+	return text
 }

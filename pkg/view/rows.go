@@ -1,7 +1,9 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 // row is one line of the table.
 type row struct {
 	at             time.Duration
+	event          trace.Event // that it is about
 	who, node      string
 	what, because  string
 	tone           tone
@@ -19,6 +22,7 @@ type row struct {
 	wave           *step            // a scaling that may fold into a wave
 	pods           *like            // a line about a pod that may fold with its like
 	bound, counted bool             // bound rows end the waves before them
+	of, off        string           // of a real rollout: the workload, and how late
 }
 
 // step is one scaling of a ReplicaSet.
@@ -64,7 +68,7 @@ func (s *section) rows() []row {
 			continue
 		}
 		if line, ok := r.read(e); ok && trace.DepthOf(e.Detail) <= max(s.opts.Detail, minDepth(e.Detail)) {
-			line.at, line.who, line.node = e.Offset, e.Actor, e.Node
+			line.at, line.event, line.who, line.node = e.Offset, e, e.Actor, e.Node
 			if line.counted {
 				c := s.workload.After(e)
 				line.counts = &c
@@ -95,6 +99,8 @@ func (r *reader) concerns(e trace.Event) bool {
 	switch e.Detail.(type) {
 	case trace.Changed, trace.Evicted:
 		return true
+	case trace.Heartbeat, trace.Tainted, trace.ConditionChanged:
+		return e.Object.Kind == "Node"
 	}
 	return false
 }
@@ -136,7 +142,13 @@ func (r *reader) read(e trace.Event) (row, bool) {
 			r.standing[e.Seq] || r.opts.Detail >= trace.Syncs
 	case trace.ConditionChanged:
 		return r.condition(e, d)
+	case trace.Heartbeat, trace.Tainted:
+		what, because, tone := nodeWords(d)
+		return row{what: e.Object.Name + " " + what, because: because, tone: tone, bound: true}, true
 	case trace.Rejected:
+		if e.Actor == trace.ActorYou {
+			return row{what: keeps + " " + e.Object.Name, because: d.Message, tone: bad, pods: r.like(keeps, e)}, true
+		}
 		if d.By != e.Actor && d.By != "" {
 			d.Message = d.By + ": " + d.Message
 		}
@@ -144,7 +156,11 @@ func (r *reader) read(e trace.Event) (row, bool) {
 	case trace.Wrote:
 		return r.wrote(e, d)
 	case trace.Evicted:
-		return row{what: "evict " + e.Object.Name, because: strings.TrimSuffix(d.By+": "+d.Message, ": "), tone: bad, pods: r.like("evict", e)}, true
+		because := strings.TrimSuffix(d.By+": "+d.Message, ": ")
+		if d.By == e.Actor && d.Message != "" { // the row says who
+			because = d.Message
+		}
+		return row{what: "evict " + e.Object.Name, because: because, tone: bad, pods: r.like("evict", e)}, true
 	}
 	if line, ok := r.readPod(e); ok {
 		return line, true
@@ -177,6 +193,8 @@ func changeWords(d trace.Changed) string {
 		return "created"
 	case "delete":
 		return "deleted"
+	case "drain":
+		return "drained"
 	}
 	var parts []string
 	seen := map[string]bool{}
@@ -203,6 +221,10 @@ func partOf(f trace.Field) string {
 		return "paused"
 	case f.Path == "spec.paused":
 		return "resumed"
+	case f.Path == "spec.unschedulable" && f.To == "true":
+		return "cordoned"
+	case f.Path == "spec.unschedulable":
+		return "uncordoned"
 	case strings.HasPrefix(f.Path, "metadata.labels"):
 		return "labels changed"
 	case strings.HasPrefix(f.Path, "metadata.annotations"):
@@ -221,7 +243,22 @@ func (r *reader) specified(e trace.Event, d trace.Specified) (row, bool) {
 	if e.Actor == trace.ActorWorld || e.Actor == trace.ActorYou || was.Generation == 0 || was.Replicas == d.Replicas {
 		return row{}, false
 	}
-	return row{what: fmt.Sprintf("replicas %d -> %d", was.Replicas, d.Replicas), tone: strong, counted: true, bound: true}, true
+	return row{what: fmt.Sprintf("replicas %d -> %d", was.Replicas, d.Replicas), because: r.rescaled(e), tone: strong, counted: true, bound: true}, true
+}
+
+// rescaled is why an autoscaler set a size: its Event of that moment says it.
+func (r *reader) rescaled(e trace.Event) string {
+	from, _ := slices.BinarySearchFunc(r.tl.Events, e.Seq, func(e trace.Event, seq trace.Seq) int { return cmp.Compare(e.Seq, seq) })
+	for _, next := range r.tl.Events[from:] {
+		if next.Offset != e.Offset {
+			break
+		}
+		if d, ok := next.Detail.(trace.Recorded); ok && next.Actor == e.Actor && d.Reason == "SuccessfulRescale" {
+			_, reason, _ := strings.Cut(d.Message, "; reason: ")
+			return reason
+		}
+	}
+	return ""
 }
 
 func (r *reader) scaled(e trace.Event, d trace.Scaled) row {
@@ -296,6 +333,11 @@ func (r *reader) condition(e trace.Event, d trace.ConditionChanged) (row, bool) 
 	switch {
 	case e.Actor == trace.ActorWorld:
 		return row{}, false
+	case e.Object.Kind == "Node" && d.Condition == "Ready":
+		line.what, line.tone, shown = e.Object.Name+" Ready="+d.Status, bad, true
+		if d.Status == "True" {
+			line.tone = good
+		}
 	case e.Object.Kind != "Deployment":
 	case d.Condition == "Progressing" && d.Status == "False", d.Condition == "ReplicaFailure" && d.Status == "True":
 		line.tone, shown = bad, true

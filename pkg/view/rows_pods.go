@@ -35,6 +35,8 @@ func (r *reader) readPod(e trace.Event) (row, bool) {
 		return line, !said.isLeaving || e.Offset-said.leaving >= lingering || r.opts.Detail >= trace.Syncs
 	case trace.Scheduled:
 		return row{what: "bind " + name, because: "to " + d.Node, tone: muted, pods: r.like("bind", e)}, r.opts.Detail >= trace.Syncs
+	case trace.Exited:
+		return exited(e, d, r.like("exit", e)), true
 	case trace.Unschedulable:
 		again := said.unschedulable == d.Message
 		said.unschedulable = d.Message
@@ -65,6 +67,8 @@ func (r *reader) deleted(e trace.Event, d trace.Deleted) row {
 		line.because = ""
 	case "All":
 		line.because = "all go"
+	case string(trace.Surplus): // seen from outside, where the ranking may have looked different
+		line.because = "one of those too many"
 	}
 	if e.Object.Kind != "Pod" {
 		line.what, line.pods, line.bound = "delete "+named(e.Object), nil, true
@@ -143,10 +147,28 @@ func (r *reader) readSync(e trace.Event) (row, bool) {
 		line.because = fmt.Sprintf("%d pods, %d updated, %d ready, %d available", d.Replicas, d.Updated, d.Ready, d.Available)
 	case trace.Recorded:
 		line.what, line.because = "event "+d.Reason, d.Message
+		if r.live && e.Object.Kind == "Pod" && d.EventType == "Warning" && !toldOtherwise[d.Reason] {
+			return row{what: d.Reason + " " + e.Object.Name, because: d.Message, tone: bad, pods: r.like(d.Reason, e)}, true
+		}
 	default:
 		return row{}, false
 	}
 	return line, r.opts.Detail >= trace.Syncs
+}
+
+// toldOtherwise are the Kubernetes Events that other rows tell already.
+var toldOtherwise = map[string]bool{"FailedScheduling": true, "FailedCreate": true, "BackOff": true}
+
+// exited is a container that ended.
+func exited(e trace.Event, d trace.Exited, like *like) row {
+	because := "container " + d.Container
+	if d.Reason != "" {
+		because += ": " + d.Reason
+	}
+	if d.Restarts > 0 {
+		because += ", " + count(d.Restarts, "restart") + " so far"
+	}
+	return row{what: fmt.Sprintf("exit %d %s", d.Code, e.Object.Name), because: because, tone: bad, pods: like}
 }
 
 // wrote is a write and its answer, shown at the deepest level; refused pods are shown at any.

@@ -72,6 +72,8 @@ func (s *Stream) words(e trace.Event) (what, why string, tone tone) {
 		}
 	case trace.Rejected:
 		return "refused", strings.TrimPrefix(d.By+": "+d.Message, ": "), bad
+	case trace.Heartbeat, trace.Tainted:
+		return nodeWords(d)
 	case trace.Evicted:
 		return "evict", strings.TrimSuffix(d.By+": "+d.Message, ": "), bad
 	case trace.Recorded:
@@ -121,6 +123,8 @@ func podWords(d trace.Detail) (what, why string, tone tone) {
 		return "released by " + named(d.Owner), "", plain
 	case trace.PodChanged:
 		return podState(d), d.Reason, podTone(d)
+	case trace.Exited:
+		return fmt.Sprintf("exit %d", d.Code), strings.TrimSuffix("container "+d.Container+": "+d.Reason, ": "), bad
 	}
 	return "", "", plain
 }

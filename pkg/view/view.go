@@ -40,16 +40,11 @@ func DefaultOptions() Options { return Options{Detail: trace.Pods} }
 
 // Human writes a run for people, one section a workload.
 func Human(w io.Writer, plan *v1alpha1.RolloutPlan, opts Options) error {
-	tl := timeline.Of(plan)
-	status := tl.Status()
 	out := newPrinter(w, opts)
-	for i, workload := range tl.Workloads {
+	tl, sections := sectionsOf(plan, out.opts)
+	for i, s := range sections {
 		if i > 0 {
 			out.blank()
-		}
-		s := &section{
-			tl: tl, workload: workload, status: status.Workloads[i], totals: tl.Totals(workload),
-			spec: plan.Spec, opts: out.opts,
 		}
 		s.header(out)
 		if rows := s.folded(); len(rows) > 0 {
@@ -60,10 +55,25 @@ func Human(w io.Writer, plan *v1alpha1.RolloutPlan, opts Options) error {
 		s.result(out)
 	}
 	if len(tl.Workloads) != 1 {
+		status := tl.Status()
 		out.blank()
 		out.labelled("all", 11, toneOf(status.Verdict), count(int32(len(tl.Workloads)), "workload")+": "+string(status.Verdict))
 	}
 	return out.err
+}
+
+// sectionsOf folds a plan into what is shown of each workload.
+func sectionsOf(plan *v1alpha1.RolloutPlan, opts Options) (*timeline.Timeline, []*section) {
+	tl := timeline.Of(plan)
+	status := tl.Status()
+	sections := make([]*section, len(tl.Workloads))
+	for i, w := range tl.Workloads {
+		sections[i] = &section{
+			tl: tl, workload: w, status: diagnosed(status.Workloads[i], plan), totals: tl.Totals(w),
+			spec: plan.Spec, opts: opts, live: plan.Spec.Predicted != nil,
+		}
+	}
+	return tl, sections
 }
 
 // section is one workload being shown.
@@ -74,4 +84,5 @@ type section struct {
 	totals   timeline.Totals
 	spec     v1alpha1.RolloutPlanSpec
 	opts     Options
+	live     bool // a real rollout: what its kubelets say is of interest
 }

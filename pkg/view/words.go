@@ -26,6 +26,7 @@ var ruleWords = map[trace.Rule]string{
 	trace.Wedged:         "desired-replicas annotation is off",
 	trace.PausedRollout:  "paused, not rolled out",
 	trace.History:        "beyond revisionHistoryLimit",
+	trace.Unexplained:    "not what the controllers' logic gives here",
 }
 
 // termWords are the terms whose names are not words already.
@@ -51,6 +52,8 @@ func arithmetic(rule trace.Rule, terms []trace.Term, result int32) string {
 	switch {
 	case rule == trace.Wanted && len(terms) == 2:
 		return fmt.Sprintf("%d %s, %d %s", abs(terms[1].Value), terms[1].Name, abs(terms[0].Value), terms[0].Name)
+	case rule == trace.Unexplained && len(terms) == 1:
+		return fmt.Sprintf("%s: that is %d", word, terms[0].Value)
 	case rule == trace.Proportion:
 		return word + ": " + proportion(terms, result)
 	case rule == trace.Desired && len(terms) == 1:
@@ -163,4 +166,27 @@ func age(bucket string) string {
 		return fmt.Sprintf("%.1fm+", d.Minutes())
 	}
 	return fmt.Sprintf("%.1fs+", d.Seconds())
+}
+
+// keeps is what becomes of a pod whose eviction is refused.
+const keeps = "may not evict"
+
+// nodeWords are for what happens to a node.
+func nodeWords(d trace.Detail) (what, because string, tone tone) {
+	switch d := d.(type) {
+	case trace.Heartbeat:
+		switch d.State {
+		case "Stopped":
+			return "falls silent", "its kubelet stops answering", bad
+		case "Missed":
+			return "misses a heartbeat", "the first that was due", bad
+		}
+		return "is back", "its kubelet answers again", good
+	case trace.Tainted:
+		if d.Removed {
+			return "loses a taint", d.Taint, good
+		}
+		return "tainted", d.Taint, bad
+	}
+	return "", "", plain
 }

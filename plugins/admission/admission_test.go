@@ -15,7 +15,7 @@ func TestScripts(t *testing.T) {
 			if opts["short"] != "" {
 				seconds = 5
 			}
-			return []sim.Plugin{admission.NewNamespaces(), admission.NewPriority(), admission.NewTolerations(seconds, seconds)}
+			return []sim.Plugin{admission.NewNamespaces(), admission.NewLimitRanger(), admission.NewPodSecurity(), admission.NewPriority(), admission.NewTolerations(seconds, seconds)}
 		},
 	})
 }

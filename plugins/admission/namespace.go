@@ -3,11 +3,9 @@ package admission
 import (
 	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
 )
@@ -50,7 +48,7 @@ func (n *Namespaces) Mutate(req *sim.Request) error {
 // terminating is the API server's error for a creation in a namespace that is
 // being deleted (apiserver admission/plugin/namespace/lifecycle).
 func terminating(resource, name, namespace string) error {
-	err := apierrors.NewForbidden(groupResource(resource), name,
+	err := apierrors.NewForbidden(sim.GroupResource(resource), name,
 		fmt.Errorf("unable to create new content in namespace %s because it is being terminated", namespace))
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
 		Type:    corev1.NamespaceTerminatingCause,
@@ -58,11 +56,4 @@ func terminating(resource, name, namespace string) error {
 		Field:   "metadata.namespace",
 	})
 	return err
-}
-
-func groupResource(resource string) schema.GroupResource {
-	if resource == sim.Deployments || resource == sim.ReplicaSets {
-		return appsv1.Resource(resource)
-	}
-	return corev1.Resource(resource)
 }

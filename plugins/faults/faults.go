@@ -2,13 +2,11 @@
 package faults
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"path"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,8 +37,15 @@ type Answer struct {
 	Kind Kind
 	// Message is the part of the error that the kind leaves open.
 	Message string
-	// Webhook names the webhook of WebhookDenies and WebhookFails.
+	// Webhook names the webhook of the kinds about webhooks.
 	Webhook string
+	// Ignore is a webhook's failurePolicy Ignore: it fails and times out without consequence.
+	Ignore bool
+	// Timeout is how long a webhook that does not answer is waited for; 0 means
+	// 10 seconds. Creations wait; other requests fail at once.
+	Timeout time.Duration
+	// Patch is the strategic merge patch of WebhookMutates.
+	Patch []byte
 	// Code of WebhookDenies; 0 means 403, what controller-runtime's webhooks answer.
 	Code int32
 }
@@ -59,6 +64,9 @@ const (
 	Terminating   Kind = "NamespaceTerminating" // 403 with its cause: controllers give up
 	WebhookDenies Kind = "WebhookDenies"        // a webhook refuses, with the message
 	WebhookFails  Kind = "WebhookFails"         // a webhook cannot be called, with the message
+
+	WebhookTimesOut Kind = "WebhookTimesOut" // a webhook does not answer
+	WebhookMutates  Kind = "WebhookMutates"  // a webhook patches the object
 )
 
 // Plugin is the faults of a world.
@@ -73,8 +81,8 @@ type Plugin struct {
 // the answer of the first rule that makes it fail. Unknown kinds are an error.
 func New(start time.Time, rules ...Rule) (*Plugin, error) {
 	for i := range rules {
-		if rules[i].Answer.error("pods", "x", "y") == nil {
-			return nil, fmt.Errorf("fault %d: %q is no kind of API error", i+1, rules[i].Answer.Kind)
+		if err := rules[i].Answer.check(); err != nil {
+			return nil, fmt.Errorf("fault %d: %w", i+1, err)
 		}
 		if _, err := path.Match(rules[i].Name, ""); err != nil {
 			return nil, fmt.Errorf("fault %d: name pattern %q: %w", i+1, rules[i].Name, err)
@@ -89,33 +97,55 @@ func (p *Plugin) Name() string { return "faults" }
 // Start keeps the hands for the trace.
 func (p *Plugin) Start(h *sim.Hands) { p.h = h }
 
-// Mutate changes nothing.
-func (p *Plugin) Mutate(*sim.Request) error { return nil }
+// Mutate lets webhooks that mutate do so.
+func (p *Plugin) Mutate(req *sim.Request) error {
+	if req.New == nil {
+		return nil
+	}
+	return p.each(req, true, func(a Answer) error { return a.mutate(req) })
+}
 
 // Validate answers with the fault of the first rule that applies.
 func (p *Plugin) Validate(req *sim.Request) error {
-	obj := req.New
-	if obj == nil {
-		obj = req.Old
-	}
+	return p.each(req, false, func(a Answer) error { return p.refuse(a, req, subject(req)) })
+}
+
+// each acts by the rules that apply, mutating ones or the others, up to the
+// first error.
+func (p *Plugin) each(req *sim.Request, mutating bool, act func(Answer) error) error {
 	for i := range p.rules {
 		r := &p.rules[i]
-		if !r.matches(req, obj, req.Now.Sub(p.start)) {
+		if (r.Answer.Kind == WebhookMutates) != mutating || !r.matches(req, subject(req), req.Now.Sub(p.start)) {
 			continue
 		}
 		p.seen[i]++
 		if n := p.seen[i] - r.Skip; n <= 0 || r.Times > 0 && n > r.Times {
 			continue
 		}
-		return p.refuse(r.Answer, req, obj)
+		if err := act(r.Answer); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
+func subject(req *sim.Request) sim.Object {
+	if req.New == nil {
+		return req.Old
+	}
+	return req.New
+}
+
 // refuse makes the error, and traces it when it stands for a refusal rather than for a mishap.
 func (p *Plugin) refuse(a Answer, req *sim.Request, obj sim.Object) error {
+	if a.Kind == WebhookTimesOut && req.Wait != nil {
+		req.Wait(a.timeout())
+	}
+	if a.Ignore {
+		return nil
+	}
 	err := a.error(req.Resource, obj.GetName(), obj.GetNamespace())
-	by := map[Kind]string{Forbidden: "authorization", Terminating: "NamespaceLifecycle", WebhookDenies: a.Webhook, WebhookFails: a.Webhook}[a.Kind]
+	by := map[Kind]string{Forbidden: "authorization", Terminating: "NamespaceLifecycle", WebhookDenies: a.Webhook, WebhookFails: a.Webhook, WebhookTimesOut: a.Webhook}[a.Kind]
 	if by != "" && p.h != nil {
 		p.h.Emit(sim.RefOf(obj), trace.Rejected{By: by, Message: err.Error()})
 	}
@@ -131,31 +161,6 @@ func (r *Rule) matches(req *sim.Request, obj sim.Object, at time.Duration) bool 
 	}
 	return sub && named && is(r.Verb, req.Verb) && is(r.Resource, req.Resource) && is(r.Actor, req.Actor) &&
 		is(r.Namespace, obj.GetNamespace()) && at >= r.From && (r.To == 0 || at < r.To)
-}
-
-func (a Answer) error(resource, name, namespace string) error {
-	gr := groupResource(resource)
-	switch a.Kind {
-	case Conflict:
-		return apierrors.NewConflict(gr, name, errors.New("the object has been modified; please apply your changes to the latest version and try again"))
-	case Forbidden:
-		return apierrors.NewForbidden(gr, name, errors.New(a.Message))
-	case NotFound:
-		return apierrors.NewNotFound(gr, name)
-	case AlreadyExists:
-		return apierrors.NewAlreadyExists(gr, name)
-	case Internal:
-		return apierrors.NewInternalError(errors.New(a.Message))
-	case Timeout:
-		return apierrors.NewTimeoutError(a.Message, 0)
-	case Terminating:
-		return terminating(gr, name, namespace)
-	case WebhookDenies:
-		return a.denial()
-	case WebhookFails:
-		return apierrors.NewInternalError(fmt.Errorf("failed calling webhook %q: %s", a.Webhook, a.Message))
-	}
-	return nil
 }
 
 // denial is worded as the API server words it (admission/plugin/webhook/errors ToStatusErr).
@@ -181,11 +186,4 @@ func terminating(gr schema.GroupResource, name, namespace string) error {
 		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", namespace), Field: "metadata.namespace",
 	})
 	return err
-}
-
-func groupResource(resource string) schema.GroupResource {
-	if resource == sim.Deployments || resource == sim.ReplicaSets {
-		return appsv1.Resource(resource)
-	}
-	return corev1.Resource(resource)
 }

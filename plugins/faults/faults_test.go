@@ -33,6 +33,7 @@ func TestAnswers(t *testing.T) {
 		{faults.Answer{Kind: faults.WebhookDenies, Webhook: "policy.example.com", Message: "bad image"}, 403, `admission webhook "policy.example.com" denied the request: bad image`},
 		{faults.Answer{Kind: faults.WebhookDenies, Webhook: "policy.example.com", Code: 400}, 400, `admission webhook "policy.example.com" denied the request without explanation`},
 		{faults.Answer{Kind: faults.WebhookFails, Webhook: "w", Message: "connection refused"}, 500, `Internal error occurred: failed calling webhook "w": connection refused`},
+		{faults.Answer{Kind: faults.WebhookTimesOut, Webhook: "w"}, 500, `Internal error occurred: failed calling webhook "w": failed to call webhook: Post "https://webhook.default.svc:443/?timeout=10s": context deadline exceeded`},
 	} {
 		p, err := faults.New(begin, faults.Rule{Answer: c.answer})
 		if err != nil {
@@ -124,5 +125,38 @@ func TestNewRefusesUnknownKinds(t *testing.T) {
 	}
 	if _, err := faults.New(begin, faults.Rule{Name: "[", Answer: faults.Answer{Kind: faults.NotFound}}); err == nil {
 		t.Error("no error for a bad pattern")
+	}
+}
+
+// TestWebhooks: a webhook with failurePolicy Ignore holds nothing up but time,
+// and one that mutates changes what is stored.
+func TestWebhooks(t *testing.T) {
+	waited := time.Duration(0)
+	req := request("create", "web-1", 0)
+	req.Wait = func(d time.Duration) { waited += d }
+	p, err := faults.New(begin,
+		faults.Rule{Answer: faults.Answer{Kind: faults.WebhookTimesOut, Ignore: true, Timeout: 3 * time.Second}},
+		faults.Rule{Answer: faults.Answer{Kind: faults.WebhookFails, Ignore: true}},
+		faults.Rule{Verb: "create", Answer: faults.Answer{Kind: faults.WebhookMutates, Patch: []byte(`{"metadata":{"labels":{"team":"a"}},"spec":{"priorityClassName":"low"}}`)}},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Mutate(req); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Validate(req); err != nil || waited != 3*time.Second {
+		t.Errorf("waited %s, error %v", waited, err)
+	}
+	pod := req.New.(*corev1.Pod)
+	if pod.Labels["team"] != "a" || pod.Spec.PriorityClassName != "low" || pod.Name != "web-1" {
+		t.Errorf("stored %+v", pod)
+	}
+	for _, wrong := range []faults.Answer{
+		{Kind: faults.WebhookMutates, Patch: []byte(`[`)}, {Kind: faults.WebhookDenies, Ignore: true},
+	} {
+		if _, err := faults.New(begin, faults.Rule{Answer: wrong}); err == nil {
+			t.Errorf("%+v was taken", wrong)
+		}
 	}
 }

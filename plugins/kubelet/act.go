@@ -26,6 +26,7 @@ const (
 	Fail     Deed = "fail"     // the pod ends in phase Failed; its object stays, as after an eviction
 	Succeed  Deed = "succeed"  // the pod ends in phase Succeeded
 	NotReady Deed = "notready" // the readiness probe fails until Ready
+	Evict    Deed = "evict"    // the node is short of what Reason names, memory unless it says so, and the kubelet throws the pod out
 	Ready    Deed = "ready"    // the readiness probe succeeds from now on, whatever the profile says
 )
 
@@ -36,31 +37,50 @@ func (k *Plugin) Act(namespace, name string, act Act) error {
 	if l == nil {
 		return fmt.Errorf("no kubelet runs pod %s/%s", namespace, name)
 	}
-	k.h.Stop(l.starting)
-	k.h.Stop(l.readying)
-	running := state{phase: corev1.PodRunning, restarts: l.was.restarts}
 	switch act.Do {
-	case Crash:
-		if l.profile.Never == CrashLoop {
-			l.crash(1) // the first of many
-			break
-		}
-		running.restarts++
-		k.set(l, running)
-		if l.profile.Never == "" {
-			l.readyIn(l.profile.ReadyAfter.draw(k.h.Rand()))
-		}
-	case NotReady:
-		k.set(l, running)
-	case Ready:
-		running.ready = true
-		k.set(l, running)
 	case Fail, Succeed:
+		k.h.Stop(l.starting)
+		k.h.Stop(l.readying)
 		k.end(l, act)
+	case Evict:
+		k.evict(l, act)
+	case Crash, NotReady, Ready:
+		if l.crew != nil {
+			l.crew.act(act.Do)
+		} else {
+			l.act(act.Do)
+		}
 	default:
 		return fmt.Errorf("%q is nothing a kubelet can do to a pod", act.Do)
 	}
 	return nil
+}
+
+// act is a deed to an ordinary pod.
+func (l *life) act(deed Deed) {
+	k := l.k
+	k.h.Stop(l.starting)
+	k.h.Stop(l.readying)
+	running := state{phase: corev1.PodRunning, restarts: l.was.restarts}
+	switch deed {
+	case Crash:
+		running.restarts++
+	case Ready:
+		running.ready = true
+	}
+	k.set(l, running)
+	if deed == Crash && l.profile.Never == "" {
+		l.readyIn(l.profile.ReadyAfter.draw(k.h.Rand()))
+	}
+}
+
+// act is a deed to a pod whose containers are followed one by one.
+func (w *crew) act(deed Deed) {
+	if deed == Crash {
+		w.crash()
+		return
+	}
+	w.force(deed)
 }
 
 func (k *Plugin) alive(key types.NamespacedName) *life {
@@ -89,5 +109,8 @@ func (k *Plugin) end(l *life, act Act) {
 		}
 	}
 	k.leave(l)
+	if l.crew != nil {
+		s.phase, s.crew = l.crew.finishAs(s.phase, s.exitCode), l.crew
+	}
 	k.set(l, s)
 }

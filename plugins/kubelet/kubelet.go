@@ -26,11 +26,16 @@ type Plugin struct {
 	// owners keeps, for each owner of revisions, the lives of its pods.
 	owners map[types.UID]*family
 	began  time.Time
+	// unmounted are pods that wait for their volumes.
+	unmounted []unmounted
+	// cut are the nodes that the API server does not reach.
+	cut    map[string]bool
+	images registry
 }
 
 // New makes the kubelets; profiles says how pods behave.
 func New(profiles Profiles) *Plugin {
-	return &Plugin{profiles: profiles, lives: map[types.UID]*life{}, owners: map[types.UID]*family{}}
+	return &Plugin{profiles: profiles, lives: map[types.UID]*life{}, owners: map[types.UID]*family{}, cut: map[string]bool{}}
 }
 
 // Name is the actor in the trace.
@@ -40,12 +45,14 @@ func (k *Plugin) Name() string { return trace.ActorKubelet }
 func (k *Plugin) Start(h *sim.Hands) {
 	k.h = h
 	k.began = h.Now().Truncate(time.Second)
+	k.findCut()
+	k.watchVolumes()
 	h.Watch(sim.Pods, k.observe)
 }
 
 func (k *Plugin) observe(c engine.Change) {
 	pod, ok := c.New.(*corev1.Pod)
-	if !ok {
+	if !ok || k.cut[pod.Spec.NodeName] {
 		return
 	}
 	l := k.lives[pod.UID]
@@ -69,12 +76,20 @@ func (k *Plugin) observe(c engine.Change) {
 func (k *Plugin) begin(pod *corev1.Pod) {
 	l := k.newLife(pod)
 	k.join(l, pod)
+	if assigned(pod) && !k.h.Settling() {
+		if no := k.admit(pod); no != nil {
+			k.reject(l, no)
+			return
+		}
+	}
 	switch {
 	case pod.DeletionTimestamp != nil:
 		l.terminate(pod)
 	case l.was.phase == corev1.PodRunning && l.was.ready:
-		return
-	default:
+		if l.crew != nil {
+			l.crew.goOn()
+		}
+	case k.mounts(l, pod):
 		l.start(k.boundAt(pod))
 	}
 }
@@ -87,6 +102,9 @@ func (k *Plugin) finish(l *life, pod *corev1.Pod) {
 		for _, t := range []*sim.Timer{l.starting, l.readying, l.retry} {
 			k.h.Stop(t)
 		}
+		if l.crew != nil {
+			l.crew.stopTimers()
+		}
 		k.leave(l)
 	case pod.DeletionTimestamp != nil:
 		l = k.newLife(pod)
@@ -98,6 +116,9 @@ func (k *Plugin) newLife(pod *corev1.Pod) *life {
 	l := &life{k: k, key: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, uid: pod.UID,
 		node: pod.Spec.NodeName, profile: k.profiles(pod), was: found(pod)}
 	k.lives[pod.UID] = l
+	if !ordinary(&pod.Spec, &l.profile) {
+		l.crew = newCrew(l, pod)
+	}
 	return l
 }
 
@@ -134,7 +155,7 @@ func (k *Plugin) latest(l *life) (*corev1.Pod, bool) {
 func (k *Plugin) set(l *life, s state) {
 	l.was = s
 	pod, ok := k.latest(l)
-	if !ok || ended(pod) {
+	if !ok || ended(pod) || k.cut[l.node] {
 		return
 	}
 	out := publish(pod, s, k.h.Now(), k.h.Version().PodGeneration())

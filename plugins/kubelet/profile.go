@@ -2,11 +2,9 @@ package kubelet
 
 import (
 	"math/rand/v2"
-	"path"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Never is why a pod does not become ready; empty when it does.
@@ -41,7 +39,9 @@ func (r Range) draw(random *rand.Rand) time.Duration {
 // Profile is how a pod's containers behave. The zero value starts at once,
 // ends at once and ends as a process without a SIGTERM handler does: Failed.
 type Profile struct {
-	// ReadyAfter counts from the binding to the success of the readiness probe.
+	// ReadyAfter counts from the binding to readiness. Of Probed pods it is about
+	// those without readiness and startup probes, and counts from the moment at
+	// which their init containers are done.
 	ReadyAfter Range
 	// ExitAfter counts from SIGTERM to the end of the last container. The
 	// pod's grace period bounds it.
@@ -52,81 +52,67 @@ type Profile struct {
 	IgnoresSIGTERM bool
 	// ExitsCleanly pods end with code 0, as Succeeded.
 	ExitsCleanly bool
+	// HooksIncluded: ExitAfter counts from the deletion and covers preStop hooks.
+	HooksIncluded bool
+
+	// Probed pods are ready when their own probes say so.
+	Probed bool
+	// AnswersAfter counts from the start of a container of a Probed pod until it answers its probes.
+	AnswersAfter Range
+	// InitFor is how long each init container runs.
+	InitFor Range
+	// HookFor is how long a hook takes whose length its spec does not tell.
+	HookFor Range
+	// PullFor is how long the first pull of an image on a node takes; zero when
+	// images are there already.
+	PullFor Range
+	// Trouble is what goes wrong; nil for nothing.
+	Trouble *Trouble
+}
+
+// Trouble is what goes wrong with a pod's containers at certain times.
+type Trouble struct {
+	// Container is the one it is about; empty means all but init containers and sidecars.
+	Container string
+	// Missing is when its image cannot be pulled where it is not there yet.
+	Missing []Window
+	// Fails is when it fails its probes.
+	Fails []Outage
+	Crash *Exit
+}
+
+// Window is a time from one moment to, but not including, another. A zero From
+// is ever since, a zero To for ever.
+type Window struct{ From, To time.Time }
+
+func (w Window) covers(at time.Time) bool {
+	return !at.Before(w.From) && (w.To.IsZero() || at.Before(w.To))
+}
+
+// edge is the first bound after a moment; the zero time when there is none.
+func (w Window) edge(at time.Time) time.Time {
+	for _, bound := range []time.Time{w.From, w.To} {
+		if bound.After(at) {
+			return bound
+		}
+	}
+	return time.Time{}
+}
+
+// Outage is a window in which probes fail: those of Kinds, or all for none.
+type Outage struct {
+	Window
+	Kinds []ProbeKind
+}
+
+// Exit is how a container exits by itself.
+type Exit struct {
+	After  Range // from each start
+	Code   int32
+	Reason string // of the container's state; empty means Completed for code 0, or else Error
+	Times  int    // so often; 0 is for ever
 }
 
 // Profiles says how a pod behaves. It is asked once, when its kubelet first
 // sees the pod.
 type Profiles func(pod *corev1.Pod) Profile
-
-// Rule gives a profile to the pods it matches.
-type Rule struct {
-	Match   Match
-	Profile Profile
-}
-
-// Match selects pods: all fields that are set must fit. Patterns are those of path.Match.
-type Match struct {
-	Namespace string            // exact
-	Name      string            // pattern for the pod's name
-	Owner     string            // pattern for the name of its controller
-	Image     string            // pattern for the image of any container; "*" does not match a slash
-	Labels    map[string]string // exact
-	// Annotations are the pod's own.
-	Annotations map[string]string // exact
-}
-
-// Rules is the profile of the first rule that matches, or else the last argument.
-func Rules(rules []Rule, otherwise Profile) Profiles {
-	return func(pod *corev1.Pod) Profile {
-		for _, r := range rules {
-			if r.Match.Fits(pod) {
-				return r.Profile
-			}
-		}
-		return otherwise
-	}
-}
-
-// Fits reports whether a pod is one of those selected.
-func (m Match) Fits(pod *corev1.Pod) bool {
-	return (m.Namespace == "" || m.Namespace == pod.Namespace) &&
-		glob(m.Name, pod.Name) && glob(m.Owner, ownerName(pod)) && m.fitsImage(pod) &&
-		contains(pod.Labels, m.Labels) && contains(pod.Annotations, m.Annotations)
-}
-
-func (m Match) fitsImage(pod *corev1.Pod) bool {
-	if m.Image == "" {
-		return true
-	}
-	for i := range pod.Spec.Containers {
-		if glob(m.Image, pod.Spec.Containers[i].Image) {
-			return true
-		}
-	}
-	return false
-}
-
-// glob treats a malformed pattern as one that matches nothing.
-func glob(pattern, name string) bool {
-	if pattern == "" || pattern == name {
-		return true
-	}
-	ok, err := path.Match(pattern, name)
-	return ok && err == nil
-}
-
-func contains(have, want map[string]string) bool {
-	for k, v := range want {
-		if got, ok := have[k]; !ok || got != v {
-			return false
-		}
-	}
-	return true
-}
-
-func ownerName(pod *corev1.Pod) string {
-	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
-		return ref.Name
-	}
-	return ""
-}

@@ -21,6 +21,12 @@ type state struct {
 	exitCode int32
 	// reason and note are the pod's own, as for Evicted.
 	reason, note string
+	// disrupted says that the kubelet threw the pod out.
+	disrupted bool
+	// rejected says that the kubelet never took the pod.
+	rejected bool
+	// crew has the containers one by one, where they are followed so.
+	crew *crew
 }
 
 func (s state) terminal() bool {
@@ -35,6 +41,9 @@ func publish(pod *corev1.Pod, s state, now time.Time, generations bool) *corev1.
 	at := metav1.NewTime(now.Truncate(time.Second))
 	out := *pod
 	st := &out.Status
+	if s.rejected {
+		*st = unstarted(st, s)
+	}
 	st.Phase, st.Reason, st.Message = s.phase, s.reason, s.note
 	if st.StartTime == nil {
 		st.StartTime = &at
@@ -44,9 +53,20 @@ func publish(pod *corev1.Pod, s state, now time.Time, generations bool) *corev1.
 		observed = pod.Generation
 		st.ObservedGeneration = observed
 	}
-	st.ContainerStatuses = containers(pod, pod.Spec.Containers, s, at)
-	st.InitContainerStatuses = initContainers(pod, s, at)
-	st.Conditions = conditions(pod, s, at, observed)
+	switch {
+	case s.rejected:
+		return &out
+	case s.crew != nil:
+		st.InitContainerStatuses, st.ContainerStatuses = s.crew.statuses()
+		st.Conditions = s.crew.conditions(pod, s, at, observed)
+	default:
+		st.ContainerStatuses = containers(pod, pod.Spec.Containers, s, at)
+		st.InitContainerStatuses = initContainers(pod, s, at)
+		st.Conditions = conditions(pod, s, at, observed)
+	}
+	if s.disrupted {
+		st.Conditions = disruption(st.Conditions, s.note, at, observed)
+	}
 	return &out
 }
 

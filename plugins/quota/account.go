@@ -5,10 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
 )
@@ -88,27 +86,32 @@ func listed(names []corev1.ResourceName, from corev1.ResourceList) string {
 	return strings.Join(out, ",")
 }
 
-// checkCount holds the number of objects other than pods against count/… quotas.
+// plainNames are the kinds that a quota may also count by their name alone.
+var plainNames = []string{sim.Services, sim.PersistentVolumeClaims, sim.ResourceQuotas}
+
+// checkCount holds the number of objects other than pods against count/… quotas,
+// and against those of older names.
 func checkCount(b *book, req *sim.Request) error {
-	name := corev1.ResourceName("count/" + groupResource(req.Resource).String())
+	one := *resource.NewQuantity(1, resource.DecimalSI)
+	use := corev1.ResourceList{corev1.ResourceName("count/" + sim.GroupResource(req.Resource).String()): one}
+	if slices.Contains(plainNames, req.Resource) {
+		use[corev1.ResourceName(req.Resource)] = one
+	}
 	for _, a := range b.accounts {
-		if _, limited := a.hard[name]; !limited || scoped(a.quota) {
+		if scoped(a.quota) {
 			continue
 		}
 		there := len(req.World.List(req.Resource, req.New.GetNamespace()))
-		a.used[name] = *resource.NewQuantity(int64(there), resource.DecimalSI)
-		if err := a.room(corev1.ResourceList{name: *resource.NewQuantity(1, resource.DecimalSI)}); err != nil {
+		for name := range use {
+			if _, limited := a.hard[name]; limited {
+				a.used[name] = *resource.NewQuantity(int64(there), resource.DecimalSI)
+			}
+		}
+		if err := a.room(use); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func groupResource(resource string) schema.GroupResource {
-	if resource == sim.Deployments || resource == sim.ReplicaSets {
-		return appsv1.Resource(resource)
-	}
-	return corev1.Resource(resource)
 }
 
 func scoped(q *corev1.ResourceQuota) bool {

@@ -72,7 +72,7 @@ func (p *Plugin) Validate(req *sim.Request) error {
 	if err == nil {
 		return nil
 	}
-	refused := apierrors.NewForbidden(groupResource(req.Resource), req.New.GetName(), err)
+	refused := apierrors.NewForbidden(sim.GroupResource(req.Resource), req.New.GetName(), err)
 	p.h.Emit(sim.RefOf(req.New), trace.Rejected{By: p.Name(), Message: refused.Error()})
 	return refused
 }

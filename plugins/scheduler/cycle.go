@@ -3,14 +3,13 @@ package scheduler
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	schedulinghelpers "k8s.io/component-helpers/scheduling/corev1"
+	storagehelpers "k8s.io/component-helpers/storage/volume"
 
-	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
@@ -23,22 +22,11 @@ const (
 	nodesToPercent = 125
 )
 
-// maxNoted bounds the reasons by node that the trace carries.
-const maxNoted = 100
-
 // likeness is what makes two pods get the same answer while nothing changes:
 // the same controller and priority.
 type likeness struct {
 	owner    types.UID
 	priority int32
-}
-
-// answer is why no node takes a pod.
-type answer struct {
-	version uint64 // of the cluster
-	message string
-	wakes   occasion
-	nodes   map[string]string
 }
 
 // cycle looks for a node for one pod.
@@ -47,78 +35,109 @@ func (s *Plugin) cycle(e *entry) {
 		return // deleted meanwhile
 	}
 	like := likeness{priority: e.priority}
-	if ref := metav1.GetControllerOfNoCopy(e.pod); ref != nil {
+	if ref := metav1.GetControllerOfNoCopy(e.pod); ref != nil && e.nominated == "" {
 		like.owner = ref.UID
 		if a, ok := s.refused[like]; ok && a.version == s.cluster.version {
 			s.fail(e, a)
 			return
 		}
 	}
-	p := s.read(e.pod, like.owner)
-	fits, a := s.search(p)
+	p := s.cluster.read(e.pod)
+	fits, refusals := s.search(p, e.nominated)
 	if len(fits) == 0 {
+		a := s.explain(e, p, refusals)
 		a.version = s.cluster.version
-		if like.owner != "" {
+		if like.owner != "" && a.preempt == nil {
 			s.refused[like] = a
 		}
 		s.fail(e, a)
 		return
 	}
-	s.assign(e, s.choose(p, fits))
+	s.assign(e, p, s.choose(p, fits))
 }
 
 // read prepares a pod for the rules.
-func (s *Plugin) read(pod *corev1.Pod, owner types.UID) *pending {
-	p := &pending{pod: pod, owner: owner, kin: s.cluster.kin[owner], ports: hostPorts(pod)}
-	p.asked, p.scored = s.cluster.requests(pod)
-	p.others = p.asked.otherNames()
-	a := pod.Spec.Affinity
-	p.picky = len(pod.Spec.NodeSelector) > 0 || a != nil && a.NodeAffinity != nil
-	if p.picky {
-		p.affinity = nodeaffinity.GetRequiredNodeAffinity(pod)
+func (c *cluster) read(pod *corev1.Pod) *pending {
+	g := c.groupOf(pod)
+	p := &pending{pod: pod, group: g, view: c.view(g), need: c.requests(pod), ports: hostPorts(pod), claims: c.claims}
+	p.others = p.need.asked.otherNames()
+	if p.view.picky {
+		p.readNames()
 	}
-	s.cluster.lookAround(p, s.namespaceLabels)
+	if len(pod.Spec.Volumes) > 0 && p.barred == "" {
+		c.readVolumes(p)
+	}
 	return p
 }
 
-// namespaceLabels of a namespace without an object are those every namespace has.
-func (s *Plugin) namespaceLabels(name string) map[string]string {
-	if obj, ok := s.h.Cached().Get(sim.Namespaces, "", name); ok {
-		return obj.GetLabels()
+// readNames finds the nodes that the pod's node affinity names, if every term
+// names some (nodeaffinity/node_affinity.go PreFilter).
+func (p *pending) readNames() {
+	a := p.pod.Spec.Affinity
+	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return
 	}
-	return map[string]string{corev1.LabelMetadataName: name}
+	terms := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	only := map[string]bool{}
+	for i := range terms {
+		names := namedBy(&terms[i])
+		if names == nil {
+			return
+		}
+		for _, name := range *names {
+			only[name] = true
+		}
+	}
+	switch {
+	case len(terms) == 0:
+	case len(only) == 0:
+		p.barred = "pod affinity terms conflict"
+	default:
+		p.only = only
+	}
+}
+
+// namedBy is the node names that all requirements of a term on the name allow;
+// nil when it has none.
+func namedBy(t *corev1.NodeSelectorTerm) (names *[]string) {
+	for _, r := range t.MatchFields {
+		if r.Key != metav1.ObjectNameField || r.Operator != corev1.NodeSelectorOpIn {
+			continue
+		}
+		both := r.Values
+		if names != nil {
+			both = slices.DeleteFunc(slices.Clone(*names), func(n string) bool { return !slices.Contains(r.Values, n) })
+		}
+		names = &both
+	}
+	return names
 }
 
 // search goes through the nodes from where the last search ended until enough
-// of them take the pod.
-func (s *Plugin) search(p *pending) ([]*node, answer) {
+// of them take the pod. A node that pods were removed from for its sake is
+// tried first.
+func (s *Plugin) search(p *pending, nominated string) ([]*node, []verdict) {
 	order := s.cluster.sorted()
-	if len(order) == 0 {
-		return nil, answer{message: "no nodes available to schedule pods", wakes: nodeAdded}
+	if len(order) == 0 || p.barred != "" {
+		return nil, nil
+	}
+	if n, ok := s.cluster.nodes[nominated]; ok && n.obj != nil && s.takes(p, n) {
+		return append(s.fits[:0], n), nil
 	}
 	enough := enoughOf(len(order))
 	fits, refusals := s.fits[:0], s.refusals[:0]
 	seen := 0
 	for ; seen < len(order) && len(fits) < enough; seen++ {
 		at := (s.next + seen) % len(order)
-		if r := s.check(p, order[at]); r != nil {
-			refusals = append(refusals, verdict{order[at], r})
+		if r, by := s.check(p, order[at]); r != nil {
+			refusals = append(refusals, verdict{order[at], r, by})
 		} else {
 			fits = append(fits, order[at])
 		}
 	}
 	s.fits, s.refusals = fits, refusals
 	s.next = (s.next + seen) % len(order)
-	if len(fits) > 0 {
-		return fits, answer{}
-	}
-	return nil, explain(refusals)
-}
-
-// verdict is a node's refusal.
-type verdict struct {
-	node *node
-	*refusal
+	return fits, refusals
 }
 
 func enoughOf(nodes int) int {
@@ -129,22 +148,91 @@ func enoughOf(nodes int) int {
 	return max(nodes*percent/100, enoughNodes)
 }
 
-// check is the first filter's refusal.
-func (s *Plugin) check(p *pending, n *node) *refusal {
-	for _, f := range s.filters {
-		if r := f.refuses(p, n); r != nil {
-			return r
+// verdict is a node's refusal.
+type verdict struct {
+	node *node
+	*refusal
+	by int // the filter's place in the order
+}
+
+var notNamed = refuse(true, "node(s) didn't satisfy plugin(s) [NodeAffinity]")
+
+// takes says whether a node passes all filters.
+func (s *Plugin) takes(p *pending, n *node) bool {
+	r, _ := s.check(p, n)
+	return r == nil
+}
+
+// check is the first filter's refusal and the filter's place, with pods of the
+// same or a higher priority that are to come to the node there already, and then
+// without (framework RunFilterPluginsWithNominatedPods).
+func (s *Plugin) check(p *pending, n *node) (*refusal, int) {
+	if p.only != nil && !p.only[n.name] {
+		return notNamed, nodeAffinityAt
+	}
+	if len(n.nominated) > 0 {
+		if r, by := s.checkWithNominated(p, n); r != nil {
+			return r, by
 		}
 	}
-	return nil
+	return s.checkNow(p, n)
+}
+
+func (s *Plugin) checkNow(p *pending, n *node) (*refusal, int) {
+	for i, f := range s.filters {
+		if r := f.refuses(p, n); r != nil {
+			return r, i
+		}
+	}
+	return nil, 0
+}
+
+func (s *Plugin) checkWithNominated(p *pending, n *node) (*refusal, int) {
+	c := s.cluster
+	var guests []*placed
+	for _, e := range n.nominated {
+		if e.pod.UID != p.pod.UID && e.priority >= schedulinghelpers.PodPriority(p.pod) {
+			guests = append(guests, c.prepare(e.pod, n, c.groupOf(e.pod)))
+		}
+	}
+	for _, g := range guests {
+		c.count(g, 1)
+	}
+	defer func() {
+		for _, g := range guests {
+			c.count(g, -1)
+		}
+	}()
+	return s.checkNow(p, n)
 }
 
 // choose takes the node with the highest score, one of them at random when
-// several share it (schedule_one.go selectHost).
+// several share it (schedule_one.go).
 func (s *Plugin) choose(p *pending, fits []*node) *node {
 	if len(fits) == 1 {
 		return fits[0]
 	}
+	totals := s.score(p, fits)
+	best := slices.Max(totals)
+	tied := fits[:0]
+	for i, n := range fits {
+		if totals[i] == best {
+			tied = append(tied, n)
+		}
+	}
+	return tied[s.draw(len(tied))]
+}
+
+// draw is a number below n, at random.
+func (s *Plugin) draw(n int) int {
+	if s.h == nil {
+		return 0 // a scheduler that only looks
+	}
+	return s.h.Rand().IntN(n)
+}
+
+// score adds up the rules' points, weighted.
+func (s *Plugin) score(p *pending, fits []*node) []int64 {
 	s.totals, s.points = slices.Grow(s.totals[:0], len(fits)), slices.Grow(s.points[:0], len(fits))
 	totals, points := s.totals[:len(fits)], s.points[:len(fits)]
 	clear(totals)
@@ -156,19 +244,16 @@ func (s *Plugin) choose(p *pending, fits []*node) *node {
 			}
 		}
 	}
-	best := slices.Max(totals)
-	tied := fits[:0]
-	for i, n := range fits {
-		if totals[i] == best {
-			tied = append(tied, n)
-		}
-	}
-	return tied[s.h.Rand().IntN(len(tied))]
+	return totals
 }
 
 // assign takes the node into account at once and binds the pod a little later.
-func (s *Plugin) assign(e *entry, n *node) {
+func (s *Plugin) assign(e *entry, p *pending, n *node) {
 	pod, name := e.pod, n.name
+	s.nominate(e, "")
+	if p.volumes != nil {
+		s.bindVolumes(p.volumes, n)
+	}
 	s.cluster.place(pod, name, true)
 	s.h.After(s.token()+s.h.Latency(sim.BindPod), func() {
 		bound, err := s.h.Bind(pod, name)
@@ -182,107 +267,39 @@ func (s *Plugin) assign(e *entry, n *node) {
 	})
 }
 
+// bindVolumes gives the pod's unbound claims the volumes that were found for
+// them, as scheduler and volume controller do between them.
+func (s *Plugin) bindVolumes(v *volumes, n *node) {
+	for i, pv := range v.match(n) {
+		if pv == nil {
+			continue
+		}
+		claim := v.loose[i].claim.DeepCopy()
+		taken, _, err := storagehelpers.GetBindVolumeToClaim(pv, claim)
+		if err != nil {
+			continue // cannot be referred to; the claim stays as it is
+		}
+		claim.Spec.VolumeName = pv.Name
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, storagehelpers.AnnBindCompleted, "yes")
+		claim.Status.Phase, claim.Status.AccessModes, claim.Status.Capacity = corev1.ClaimBound, pv.Spec.AccessModes, pv.Spec.Capacity
+		taken.Status.Phase = corev1.VolumeBound
+		for _, obj := range []sim.Object{taken, claim} {
+			if _, err := s.h.Update(obj); err != nil {
+				return // changed meanwhile; it binds with the next pod
+			}
+		}
+	}
+}
+
 // unassign takes a choice back that the API server refused. A pod that is
 // still there is tried again.
 func (s *Plugin) unassign(e *entry) {
 	if p, ok := s.cluster.pods[e.pod.UID]; ok && p.assumed {
 		s.cluster.displace(e.pod.UID)
-		s.wake(podGone)
+		s.wake(change{what: podGone, pod: e.pod})
 	}
 	if s.queue.byUID[e.pod.UID] == e {
 		s.queue.retry(e, s.h.Now(), s.early())
 	}
 	s.pump()
-}
-
-// fail says that no node takes the pod, and sets it aside.
-func (s *Plugin) fail(e *entry, a answer) {
-	s.queue.park(e, a.wakes, s.h.Now(), s.early())
-	if e.message == a.message {
-		return // nothing new to say
-	}
-	e.message = a.message
-	s.h.Emit(sim.RefOf(e.pod), trace.Unschedulable{Message: a.message, Nodes: a.nodes, Requests: asks(e.pod)})
-	s.h.Event(e.pod, corev1.EventTypeWarning, "FailedScheduling", a.message)
-	pod := e.pod
-	s.h.After(s.token()+s.h.Latency(sim.CallLatency), func() { s.condition(pod, a.message) })
-}
-
-// condition publishes PodScheduled=False. The real scheduler patches it, so
-// that it never conflicts; a pod bound or gone meanwhile is left alone.
-func (s *Plugin) condition(pod *corev1.Pod, message string) {
-	obj, ok := s.h.Stored().Get(sim.Pods, pod.Namespace, pod.Name)
-	latest, isPod := obj.(*corev1.Pod)
-	if !ok || !isPod || latest.UID != pod.UID || latest.Spec.NodeName != "" {
-		return
-	}
-	out := *latest
-	now := metav1.NewTime(s.h.Now())
-	c := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
-		Reason: corev1.PodReasonUnschedulable, Message: message, LastTransitionTime: now}
-	if s.h.Version().PodGeneration() {
-		c.ObservedGeneration = latest.Generation
-	}
-	out.Status.Conditions = slices.Clone(latest.Status.Conditions)
-	at := slices.IndexFunc(out.Status.Conditions, func(o corev1.PodCondition) bool { return o.Type == c.Type })
-	if at < 0 {
-		out.Status.Conditions = append(out.Status.Conditions, c)
-	} else {
-		if old := out.Status.Conditions[at]; old.Status == c.Status {
-			c.LastTransitionTime = old.LastTransitionTime
-		}
-		out.Status.Conditions[at] = c
-	}
-	if _, err := s.h.UpdateStatus(&out); err != nil {
-		return // the real one logs it; the next failure writes again
-	}
-}
-
-// explain words the refusals as the real scheduler does, with what preemption
-// had to say (framework/types.go FitError.Error). No victims are sought yet:
-// where removing pods might help, there is none of lower priority.
-func explain(refusals []verdict) answer {
-	a := answer{}
-	reasons, preempt := map[string]int{}, map[string]int{}
-	if len(refusals) <= maxNoted {
-		a.nodes = make(map[string]string, len(refusals))
-	}
-	for _, r := range refusals {
-		for _, text := range r.reasons {
-			reasons[text]++
-		}
-		a.wakes |= r.wakes
-		if r.unresolvable {
-			preempt["Preemption is not helpful for scheduling"]++
-		} else {
-			preempt["No preemption victims found for incoming pod"]++
-		}
-		if a.nodes != nil {
-			a.nodes[r.node.name] = strings.Join(r.reasons, ", ")
-		}
-	}
-	a.wakes |= nodeAdded
-	head := fmt.Sprintf("0/%d nodes are available: ", len(refusals))
-	a.message = head + histogram(reasons) + ". preemption: " + head + histogram(preempt) + "."
-	return a
-}
-
-// histogram lists texts with their counts, in the order of the finished strings.
-func histogram(counts map[string]int) string {
-	out := make([]string, 0, len(counts))
-	for text, n := range counts {
-		out = append(out, fmt.Sprintf("%d %s", n, text))
-	}
-	slices.Sort(out)
-	return strings.Join(out, ", ")
-}
-
-// taintReason is the wording of a refusal because of a taint.
-func taintReason(v rollout.Version) func(corev1.Taint) string {
-	if v.CountsTaintsTogether() {
-		return func(corev1.Taint) string { return "node(s) had untolerated taint(s)" }
-	}
-	return func(t corev1.Taint) string {
-		return fmt.Sprintf("node(s) had untolerated taint {%s: %s}", t.Key, t.Value)
-	}
 }

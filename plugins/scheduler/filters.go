@@ -4,21 +4,10 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	schedulinghelpers "k8s.io/component-helpers/scheduling/corev1"
-	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
-)
 
-// occasion is a kind of change that may let a pod in that was refused before.
-type occasion uint8
-
-const (
-	podGone     occasion = 1 << iota // a pod left its node
-	podPlaced                        // a pod came to a node, or its labels changed
-	nodeAdded                        // a node is new
-	nodeChanged                      // a node's labels, taints, room or schedulability changed
-	anything    = podGone | podPlaced | nodeAdded | nodeChanged
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 )
 
 // refusal is why a node does not take a pod. Unresolvable means that removing
@@ -26,40 +15,63 @@ const (
 type refusal struct {
 	reasons      []string
 	unresolvable bool
-	wakes        occasion // what may change the answer
 }
 
 // filter is one rule a node must pass.
 type filter interface {
 	// refuses returns nil when the node may take the pod.
 	refuses(p *pending, n *node) *refusal
+	// helps says whether a change may make the filter change its mind.
+	helps(c *cluster, pod *corev1.Pod, ch change) bool
 }
 
 // filters are the default ones in the default order; a pod gets the reasons of
 // the first that refuses (apis/config/v1/default_plugins.go).
-func filters(taintReason func(corev1.Taint) string) []filter {
+func filters(v rollout.Version) []filter {
 	return []filter{
-		unschedulable{}, nodeName{}, taints{taintReason}, nodeAffinity{}, nodePorts{}, fit{}, interPod{},
+		nodeName{}, unschedulable{}, taints{named: !v.CountsTaintsTogether()}, nodeAffinity{}, nodePorts{}, fit{},
+		volumeRestrictions{}, volumeBinding{}, volumeZone{}, spread{}, interPod{},
 	}
 }
 
+// Places of filters in that order.
+const (
+	nodeAffinityAt  = 3
+	volumeBindingAt = 7
+)
+
 // pending is a pod to be placed with what the rules need to know of it, read once.
 type pending struct {
-	pod      *corev1.Pod
-	owner    types.UID // of its controller
-	kin      []*group  // the groups of that owner
-	asked    amounts
-	scored   amounts
-	others   []corev1.ResourceName
-	ports    []hostPort
-	affinity nodeaffinity.RequiredNodeAffinity
-	// picky pods have a node selector or affinity.
-	picky bool
-	inter interState
+	pod     *corev1.Pod
+	group   *group
+	view    *outlook
+	need    need
+	others  []corev1.ResourceName
+	ports   []hostPort
+	volumes *volumes       // nil when it has none that matter
+	claims  map[string]int // the cluster's: pods on nodes, by the claim they use
+	// only are the nodes that its node affinity names; nil when it names none.
+	only map[string]bool
+	// barred is why no node needs to be looked at, in upstream's words.
+	barred string
 }
 
-func refuse(unresolvable bool, wakes occasion, reasons ...string) *refusal {
-	return &refusal{reasons: reasons, unresolvable: unresolvable, wakes: wakes}
+// Refusals that say the same of every node.
+var (
+	errCordoned  = refuse(true, "node(s) were unschedulable")
+	errName      = refuse(true, "node(s) didn't match the requested node name")
+	errTogether  = refuse(true, "node(s) had untolerated taint(s)")
+	errSelector  = refuse(true, "node(s) didn't match Pod's node affinity/selector")
+	errPorts     = refuse(false, "node(s) didn't have free ports for the requested pod ports")
+	errWanted    = refuse(true, "node(s) didn't match pod affinity rules")
+	errAvoided   = refuse(false, "node(s) didn't match pod anti-affinity rules")
+	errShunned   = refuse(false, "node(s) didn't satisfy existing pods anti-affinity rules")
+	errUnlabeled = refuse(true, "node(s) didn't match pod topology spread constraints (missing required label)")
+	errSkewed    = refuse(false, "node(s) didn't match pod topology spread constraints")
+)
+
+func refuse(unresolvable bool, reasons ...string) *refusal {
+	return &refusal{reasons: reasons, unresolvable: unresolvable}
 }
 
 type unschedulable struct{}
@@ -70,7 +82,7 @@ func (unschedulable) refuses(p *pending, n *node) *refusal {
 	if !n.cordoned || tolerates(p.pod.Spec.Tolerations, &cordoned) {
 		return nil
 	}
-	return refuse(true, nodeAdded|nodeChanged, "node(s) were unschedulable")
+	return errCordoned
 }
 
 func tolerates(tolerations []corev1.Toleration, taint *corev1.Taint) bool {
@@ -83,17 +95,29 @@ func (nodeName) refuses(p *pending, n *node) *refusal {
 	if p.pod.Spec.NodeName == "" || p.pod.Spec.NodeName == n.name {
 		return nil
 	}
-	return refuse(true, nodeAdded, "node(s) didn't match the requested node name")
+	return errName
 }
 
-type taints struct{ reason func(corev1.Taint) string }
+// taints says which taint it was where the release does.
+type taints struct{ named bool }
 
 func (f taints) refuses(p *pending, n *node) *refusal {
-	for i := range n.obj.Spec.Taints {
-		t := &n.obj.Spec.Taints[i]
+	if t := hardTaint(n.obj, p.pod.Spec.Tolerations); t != nil {
+		if f.named {
+			return refuse(true, fmt.Sprintf("node(s) had untolerated taint {%s: %s}", t.Key, t.Value))
+		}
+		return errTogether
+	}
+	return nil
+}
+
+// hardTaint is the first taint of a node that keeps a pod away.
+func hardTaint(n *corev1.Node, tolerations []corev1.Toleration) *corev1.Taint {
+	for i := range n.Spec.Taints {
+		t := &n.Spec.Taints[i]
 		hard := t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
-		if hard && !tolerates(p.pod.Spec.Tolerations, t) {
-			return refuse(true, nodeAdded|nodeChanged, f.reason(*t))
+		if hard && !tolerates(tolerations, t) {
+			return t
 		}
 	}
 	return nil
@@ -102,13 +126,13 @@ func (f taints) refuses(p *pending, n *node) *refusal {
 type nodeAffinity struct{}
 
 func (nodeAffinity) refuses(p *pending, n *node) *refusal {
-	if !p.picky {
+	if !p.view.picky {
 		return nil
 	}
-	if ok, err := p.affinity.Match(n.obj); ok && err == nil {
+	if ok, err := p.view.affinity.Match(n.obj); ok && err == nil {
 		return nil
 	}
-	return refuse(true, nodeAdded|nodeChanged, "node(s) didn't match Pod's node affinity/selector")
+	return errSelector
 }
 
 type nodePorts struct{}
@@ -116,7 +140,7 @@ type nodePorts struct{}
 func (nodePorts) refuses(p *pending, n *node) *refusal {
 	for _, port := range p.ports {
 		if n.ports.taken(port) {
-			return refuse(false, podGone|nodeAdded, "node(s) didn't have free ports for the requested pod ports")
+			return errPorts
 		}
 	}
 	return nil
@@ -129,7 +153,7 @@ func (fit) refuses(p *pending, n *node) *refusal {
 	var r *refusal
 	lacks := func(reason string, never bool) {
 		if r == nil {
-			r = refuse(false, podGone|nodeAdded|nodeChanged)
+			r = refuse(false)
 		}
 		r.reasons = append(r.reasons, reason)
 		r.unresolvable = r.unresolvable || never
@@ -142,11 +166,11 @@ func (fit) refuses(p *pending, n *node) *refusal {
 			lacks(fmt.Sprintf("Insufficient %s", name), asked > room)
 		}
 	}
-	short("cpu", p.asked.cpu, n.used.cpu, n.allocatable.cpu)
-	short("memory", p.asked.memory, n.used.memory, n.allocatable.memory)
-	short("ephemeral-storage", p.asked.storage, n.used.storage, n.allocatable.storage)
+	short("cpu", p.need.asked.cpu, n.used.cpu, n.allocatable.cpu)
+	short("memory", p.need.asked.memory, n.used.memory, n.allocatable.memory)
+	short("ephemeral-storage", p.need.asked.storage, n.used.storage, n.allocatable.storage)
 	for _, name := range p.others {
-		short(string(name), p.asked.others[name], n.used.others[name], n.allocatable.others[name])
+		short(string(name), p.need.asked.others[name], n.used.others[name], n.allocatable.others[name])
 	}
 	return r
 }

@@ -38,12 +38,20 @@ type entry struct {
 	failures int       // in a row
 	until    time.Time // end of its back-off
 	faulty   bool      // backs off because of an error, not because no node fits
-	wakes    occasion  // what may let it in
+	by       blockers  // who refused it last
 	message  string    // why it was refused last
 	cause    trace.Seq // what brought it to be looked at: its creation, or what woke it
 	standing standing
 	index    int
+	// nominated is the node on which room is being made for it.
+	nominated string
+	// preempting pods are not tried again before their victims are deleted.
+	preempting bool
 }
+
+// blockers are the filters that refused a pod, one bit each; none when there
+// was no node to ask.
+type blockers uint16
 
 // queue is the pods without a node: the active ones by priority and
 // then age, those that back off, and those that nothing can be done for yet.
@@ -150,9 +158,9 @@ func (q *queue) nextEnd(windows bool) time.Time {
 }
 
 // park puts a pod that no node takes aside until an occasion it waits for.
-func (q *queue) park(e *entry, wakes occasion, now time.Time, windows bool) {
+func (q *queue) park(e *entry, by blockers, now time.Time, windows bool) {
 	e.fail(now, windows)
-	e.wakes, e.faulty, e.standing = wakes, false, unschedulableNow
+	e.by, e.faulty, e.standing = by, false, unschedulableNow
 	q.stuck = append(q.stuck, e)
 }
 
@@ -176,12 +184,12 @@ func (e *entry) fail(now time.Time, windows bool) {
 	}
 }
 
-// wake moves the pods that wait for an occasion on: behind what is left of
-// their back-off or straight into line. It reports whether any moved.
-func (q *queue) wake(what occasion, now time.Time, windows bool, cause trace.Seq) bool {
+// wake moves the pods that a change may help on: behind what is left of their
+// back-off or straight into line. It reports whether any moved.
+func (q *queue) wake(helped func(*entry) bool, now time.Time, windows bool, cause trace.Seq) bool {
 	moved := false
 	q.stuck = slices.DeleteFunc(q.stuck, func(e *entry) bool {
-		if e.wakes&what == 0 {
+		if e.preempting || !helped(e) {
 			return false
 		}
 		moved, e.cause = true, cause

@@ -67,39 +67,62 @@ func (a amounts) otherNames() []corev1.ResourceName {
 	return names
 }
 
-// requests are what a pod asks for, init containers, sidecars and overhead
-// included; scored are the same with the defaults of pods that ask for nothing.
-func requests(pod *corev1.Pod) (asked, scored amounts) {
-	asked = amountsOf(podresources.PodRequests(pod, podresources.PodResourcesOptions{UseStatusResources: true}))
-	scored = asked
-	if asked.cpu != 0 && asked.memory != 0 && len(pod.Spec.Containers) == 1 {
-		return asked, scored
+// requests are what a pod asks for, init containers, sidecars, overhead and
+// pod-level resources included; scored is what it counts for in scores once it
+// is on a node (framework/types.go CalculateResource), weighed while it is not
+// (noderesources/resource_allocation.go calculatePodResourceRequest): pods that
+// ask for nothing count for something.
+func requests(pod *corev1.Pod) (n need) {
+	list := podresources.PodRequests(pod, resourceOptions(nil))
+	n.asked = amountsOf(list)
+	n.scored, n.weighed = n.asked, n.asked
+	pooled := podresources.IsPodLevelRequestsSet(pod)
+	if n.asked.cpu != 0 && n.asked.memory != 0 && len(pod.Spec.Containers) == 1 && len(pod.Spec.InitContainers) == 0 && !pooled && pod.Spec.Overhead == nil {
+		return n
 	}
-	scored = amountsOf(podresources.PodRequests(pod, podresources.PodResourcesOptions{
-		UseStatusResources: true,
-		NonMissingContainerRequests: corev1.ResourceList{
-			corev1.ResourceCPU:    *resource.NewMilliQuantity(defaultMilliCPU, resource.DecimalSI),
-			corev1.ResourceMemory: *resource.NewQuantity(defaultMemory, resource.DecimalSI),
-		},
-	}))
-	return asked, scored
+	missing := corev1.ResourceList{
+		corev1.ResourceCPU:    *resource.NewMilliQuantity(defaultMilliCPU, resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(defaultMemory, resource.DecimalSI),
+	}
+	// Requests of the pod as a whole do not count here: NewFit leaves the option out.
+	n.weighed = amountsOf(podresources.PodRequests(pod, podresources.PodResourcesOptions{SkipPodLevelResources: true, NonMissingContainerRequests: missing}))
+	for name := range list {
+		if pooled {
+			delete(missing, name)
+		}
+	}
+	n.scored = amountsOf(podresources.PodRequests(pod, resourceOptions(missing)))
+	return n
 }
 
-// requests is the function of that name, remembered by template. A pod with
-// resources in its status has been resized and is asked itself.
-func (c *cluster) requests(pod *corev1.Pod) (asked, scored amounts) {
-	if len(pod.Spec.Containers) == 0 || slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
-		return s.Resources != nil || len(s.AllocatedResources) > 0
-	}) {
+func resourceOptions(missing corev1.ResourceList) podresources.PodResourcesOptions {
+	return podresources.PodResourcesOptions{
+		UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true, NonMissingContainerRequests: missing,
+	}
+}
+
+// requests is the function of that name, remembered by template.
+func (c *cluster) requests(pod *corev1.Pod) need {
+	if len(pod.Spec.Containers) == 0 || resized(pod) {
 		return requests(pod)
 	}
 	key := &pod.Spec.Containers[0]
 	known, ok := c.needs[key]
 	if !ok {
-		known.asked, known.scored = requests(pod)
+		known = requests(pod)
 		c.needs[key] = known
 	}
-	return known.asked, known.scored
+	return known
+}
+
+// resized pods have resources in their status.
+func resized(pod *corev1.Pod) bool {
+	for i := range pod.Status.ContainerStatuses {
+		if s := &pod.Status.ContainerStatuses[i]; s.Resources != nil || len(s.AllocatedResources) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // asks is what a pod requests, in the words of a manifest.

@@ -4,12 +4,15 @@
 package scheduler
 
 import (
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
@@ -53,20 +56,71 @@ func New(opts Options) *Plugin {
 	if opts.Burst == 0 {
 		opts.Burst = 100
 	}
-	return &Plugin{opts: opts, cluster: newCluster(), queue: newQueue(), scorers: scorers(), refused: map[likeness]answer{}}
+	return &Plugin{opts: opts, queue: newQueue(), refused: map[likeness]answer{}}
 }
 
 // Name is the actor in the trace.
 func (s *Plugin) Name() string { return trace.ActorScheduler }
 
-// Start watches nodes and pods.
+// Start watches nodes, pods and volumes.
 func (s *Plugin) Start(h *sim.Hands) {
 	s.h = h
-	s.filters = filters(taintReason(h.Version()))
+	s.know(sight{h}, h.Version())
 	s.calls = bucket{rate: s.opts.QPS, burst: s.opts.Burst, tokens: s.opts.Burst, at: h.Now()}
-	h.Watch(sim.Namespaces, func(engine.Change) { s.cluster.version++ })
+	h.Watch(sim.Namespaces, s.observeSelected)
+	h.Watch(sim.Services, s.observeSelected)
 	h.Watch(sim.Nodes, s.observeNode)
 	h.Watch(sim.Pods, s.observePod)
+	for _, resource := range []string{sim.PersistentVolumes, sim.PersistentVolumeClaims, sim.StorageClasses} {
+		h.Watch(resource, s.observeVolume)
+	}
+}
+
+// know begins with an empty cluster.
+func (s *Plugin) know(world sim.Reader, v rollout.Version) {
+	s.cluster = newCluster(world)
+	s.filters, s.scorers = filters(v), s.cluster.scorers()
+}
+
+// sight is what the scheduler sees of other objects: what its watches brought,
+// and as stored what it does not watch, whose changes wake nobody.
+type sight struct{ h *sim.Hands }
+
+// Get reads one object.
+func (w sight) Get(resource, namespace, name string) (sim.Object, bool) {
+	return w.of(resource).Get(resource, namespace, name)
+}
+
+// List reads the objects of a resource.
+func (w sight) List(resource, namespace string) []sim.Object {
+	return w.of(resource).List(resource, namespace)
+}
+
+func (w sight) of(resource string) sim.Reader {
+	if resource == sim.ReplicaSets || resource == sim.DisruptionBudgs {
+		return w.h.Stored()
+	}
+	return w.h.Cached()
+}
+
+// observeSelected takes in a change of what selectors are matched with.
+func (s *Plugin) observeSelected(c engine.Change) {
+	switch is := c.New.(type) {
+	case *corev1.Namespace:
+		if was, ok := c.Old.(*corev1.Namespace); ok && c.Verb == engine.Modified && maps.Equal(was.Labels, is.Labels) {
+			return
+		}
+	case *corev1.Service:
+		if was, ok := c.Old.(*corev1.Service); ok && c.Verb == engine.Modified && maps.Equal(was.Spec.Selector, is.Spec.Selector) {
+			return
+		}
+	}
+	s.cluster.forget()
+}
+
+func (s *Plugin) observeVolume(engine.Change) {
+	s.cluster.version++
+	s.wake(change{what: volumeChanged})
 }
 
 func (s *Plugin) observeNode(c engine.Change) {
@@ -77,14 +131,15 @@ func (s *Plugin) observeNode(c engine.Change) {
 	switch c.Verb {
 	case engine.Deleted:
 		s.cluster.dropNode(n.Name)
+		s.wake(change{what: nodeGone, node: n})
 	case engine.Added:
 		s.cluster.setNode(n)
-		s.wake(nodeAdded)
+		s.wake(change{what: nodeAdded, node: n})
 	case engine.Modified:
 		old, _ := c.Old.(*corev1.Node)
 		if old == nil || matters(old, n) {
 			s.cluster.setNode(n)
-			s.wake(nodeChanged)
+			s.wake(change{what: nodeChanged, was: old, node: n})
 		}
 	}
 }
@@ -95,7 +150,8 @@ func matters(old, n *corev1.Node) bool {
 	return old.Spec.Unschedulable != n.Spec.Unschedulable ||
 		!equality.Semantic.DeepEqual(old.Spec.Taints, n.Spec.Taints) ||
 		!equality.Semantic.DeepEqual(old.Labels, n.Labels) ||
-		!equality.Semantic.DeepEqual(old.Status.Allocatable, n.Status.Allocatable)
+		!equality.Semantic.DeepEqual(old.Status.Allocatable, n.Status.Allocatable) ||
+		!equality.Semantic.DeepEqual(old.Status.Images, n.Status.Images)
 }
 
 func (s *Plugin) observePod(c engine.Change) {
@@ -106,19 +162,27 @@ func (s *Plugin) observePod(c engine.Change) {
 	over := c.Verb == engine.Deleted || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	switch {
 	case over:
-		s.queue.drop(pod.UID)
+		s.drop(pod.UID)
 		if s.cluster.displace(pod.UID) {
-			s.wake(podGone)
+			s.wake(change{what: podGone, pod: pod})
 		}
 	case pod.Spec.NodeName != "":
-		s.queue.drop(pod.UID)
+		s.drop(pod.UID)
 		before := s.cluster.version
 		s.cluster.place(pod, pod.Spec.NodeName, false)
 		if s.cluster.version != before {
-			s.wake(podPlaced)
+			s.wake(change{what: podPlaced, pod: pod})
 		}
 	default:
 		s.waiting(pod)
+	}
+}
+
+// drop takes a pod out of the queue.
+func (s *Plugin) drop(uid types.UID) {
+	if e, ok := s.queue.byUID[uid]; ok {
+		s.nominate(e, "")
+		s.queue.drop(uid)
 	}
 }
 
@@ -128,7 +192,7 @@ func (s *Plugin) waiting(pod *corev1.Pod) {
 	_, chosen := s.cluster.pods[pod.UID]
 	switch {
 	case pod.DeletionTimestamp != nil || pod.Spec.SchedulerName != s.opts.SchedulerName:
-		s.queue.drop(pod.UID)
+		s.drop(pod.UID)
 	case chosen || len(pod.Spec.SchedulingGates) > 0:
 	case queued:
 		e.pod = pod
@@ -138,9 +202,20 @@ func (s *Plugin) waiting(pod *corev1.Pod) {
 	}
 }
 
-// wake tries again the pods that wait for an occasion.
-func (s *Plugin) wake(what occasion) {
-	if s.queue.wake(what, s.h.Now(), s.early(), s.h.Cause()) {
+// wake tries again the pods that a change may help.
+func (s *Plugin) wake(ch change) {
+	helped := func(e *entry) bool {
+		if e.by == 0 {
+			return ch.what&(nodeAdded|nodeChanged) != 0 // no node was there to refuse it
+		}
+		for i, f := range s.filters {
+			if e.by&(1<<i) != 0 && f.helps(s.cluster, e.pod, ch) {
+				return true
+			}
+		}
+		return false
+	}
+	if s.queue.wake(helped, s.h.Now(), s.early(), s.h.Cause()) {
 		s.pump()
 	}
 }

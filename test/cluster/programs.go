@@ -142,20 +142,20 @@ func (b *builder) program(ctx context.Context, p Program) (string, error) {
 		return "", err
 	}
 	dir := filepath.Join(b.cache, filepath.Base(strings.TrimSuffix(src.module, "/server/v3"))+"-"+version)
-	path := filepath.Join(dir, string(p))
-	if exists(path) {
-		return path, nil
-	}
-	began := time.Now()
-	fmt.Fprintf(b.progress, "building %s %s\n", p, version)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
 	if p == Kwok {
-		if err := b.stages(ctx, src, dir); err != nil {
+		if err := b.stages(ctx, src, filepath.Join(dir, stagesFile)); err != nil {
 			return "", err
 		}
 	}
+	path := filepath.Join(dir, string(p))
+	if runnable(path) {
+		return path, nil
+	}
+	began := time.Now()
+	fmt.Fprintf(b.progress, "building %s %s\n", p, version)
 	part := path + ".part"
 	_, err = goCommand(ctx, filepath.Join(b.tools, src.tools), "build", "-trimpath", "-ldflags", linkerFlags(src, version), "-o", part, src.pkg)
 	if err != nil {
@@ -163,6 +163,12 @@ func (b *builder) program(ctx context.Context, p Program) (string, error) {
 	}
 	fmt.Fprintf(b.progress, "built %s in %s\n", p, time.Since(began).Round(time.Second))
 	return path, os.Rename(part, path)
+}
+
+// runnable: caches are cleared in parts, and backups restore files without their rights.
+func runnable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Size() > 0 && info.Mode()&0o100 != 0
 }
 
 // linkerFlags give Kubernetes' programs the version they report.
@@ -196,8 +202,11 @@ func (b *builder) version(src source) (string, error) {
 // delays their annotations ask for.
 var stageFiles = []string{"node/fast", "node/heartbeat-with-lease", "pod/general"}
 
-// stages writes kwok's stages from its module into one file.
-func (b *builder) stages(ctx context.Context, src source, dir string) error {
+// stages writes kwok's stages from its module into one file, unless it is there.
+func (b *builder) stages(ctx context.Context, src source, path string) error {
+	if exists(path) {
+		return nil
+	}
 	module := filepath.Join(b.tools, src.tools)
 	if _, err := goCommand(ctx, module, "mod", "download", src.module); err != nil {
 		return err
@@ -206,21 +215,33 @@ func (b *builder) stages(ctx context.Context, src source, dir string) error {
 	if err != nil {
 		return err
 	}
+	all, err := joinStages(filepath.Join(strings.TrimSpace(root), "kustomize", "stage"))
+	if err != nil {
+		return err
+	}
+	part := path + ".part"
+	if err := os.WriteFile(part, all, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(part, path)
+}
+
+func joinStages(root string) ([]byte, error) {
 	var all bytes.Buffer
 	for _, folder := range stageFiles {
-		files, err := filepath.Glob(filepath.Join(strings.TrimSpace(root), "kustomize", "stage", folder, filepath.Base(filepath.Dir(folder))+"-*.yaml"))
+		files, err := filepath.Glob(filepath.Join(root, folder, filepath.Base(filepath.Dir(folder))+"-*.yaml"))
 		if err != nil || len(files) == 0 {
-			return fmt.Errorf("kwok has no stages in %s", folder)
+			return nil, fmt.Errorf("kwok has no stages in %s", folder)
 		}
 		for _, file := range files {
 			data, err := os.ReadFile(file)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			fmt.Fprintf(&all, "---\n%s\n", bytes.TrimSpace(data))
 		}
 	}
-	return os.WriteFile(filepath.Join(dir, stagesFile), all.Bytes(), 0o644)
+	return all.Bytes(), nil
 }
 
 const stagesFile = "stages.yaml"

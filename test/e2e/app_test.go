@@ -17,6 +17,8 @@ type app struct {
 	ready              time.Duration // from being bound to being ready
 	cpu                string        // requested by each pod
 	room               string        // value of the nodes' label room
+	apart              bool          // never two on one node
+	leaves             int           // seconds until a node out of reach loses its pods; 0 is the API's default
 }
 
 func (a app) with(image string) app {
@@ -57,6 +59,16 @@ func (a app) manifest() string {
 	line("    spec:\n      terminationGracePeriodSeconds: 2")
 	if a.room != "" {
 		line("      nodeSelector: {room: %s}", a.room)
+	}
+	if a.apart {
+		line("      affinity:\n        podAntiAffinity:\n          requiredDuringSchedulingIgnoredDuringExecution:")
+		line("          - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: %s}}}", a.name)
+	}
+	if a.leaves > 0 {
+		line("      tolerations:")
+		for _, taint := range []string{"unreachable", "not-ready"} {
+			line("      - {key: node.kubernetes.io/%s, operator: Exists, effect: NoExecute, tolerationSeconds: %d}", taint, a.leaves)
+		}
 	}
 	line("      containers:\n      - name: app\n        image: %s", a.image)
 	if a.cpu != "" {

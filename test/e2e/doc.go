@@ -5,11 +5,8 @@
 //
 //	go test ./e2e -timeout 30m                  compare
 //	go test ./e2e -timeout 30m -args -rewrite   compare and write docs/accuracy.md
+//	go test ./e2e -timeout 30m -args -record    also play anew what is kept in testdata
 //	go test ./e2e -run 'TestPredictions/undo'   one scenario
 //
-// What is compared: the sizes of all ReplicaSets, by name, at the end of each
-// wave, which is where nothing was scaled for half a second (the small steps
-// within a wave fall by milliseconds, in reality too); the duration, which may
-// be 10% or a second off; the most pods at once and the fewest available, which
-// may not be off at all; and how it ended.
+// docs/accuracy.md tells what is compared and how it is judged.
 package e2e

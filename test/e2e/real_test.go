@@ -33,16 +33,13 @@ type outcome struct {
 	verdict v1alpha1.Verdict
 }
 
-// newReality folds the events before the mark as the start, those after it as the change.
-func newReality(events []seen, mark int, names []string) *reality {
+// newReality is what there is before the change; it then takes what comes of it.
+func newReality(before []seen, names []string) *reality {
 	r := &reality{names: names, seen: map[string]*appsv1.Deployment{}, pods: map[string]*corev1.Pod{}, apps: map[string]*outcome{}}
-	for _, e := range events[:mark] {
+	for _, e := range before {
 		r.take(e)
 	}
 	r.start()
-	for _, e := range events[mark:] {
-		r.take(e)
-	}
 	return r
 }
 
@@ -115,11 +112,20 @@ func progress(d *appsv1.Deployment) string {
 	return ""
 }
 
+// since counts from the change. What its own watch tells a moment before the
+// Deployment's tells of the change is a consequence all the same.
+func (r *reality) since(at time.Time) time.Duration {
+	if r.began.IsZero() {
+		return 0
+	}
+	return max(0, at.Sub(r.began))
+}
+
 func (r *reality) takeSet(at time.Time, rs *appsv1.ReplicaSet) {
 	if size, known := r.sizes.now[rs.Name]; known && size == *rs.Spec.Replicas {
 		return
 	}
-	r.sizes.scaled(max(0, at.Sub(r.began)), rs.Name, *rs.Spec.Replicas)
+	r.sizes.scaled(r.since(at), rs.Name, *rs.Spec.Replicas)
 	if o := r.apps[rs.Labels["app"]]; o != nil {
 		o.moved, o.stirred = at, at
 	}

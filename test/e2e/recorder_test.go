@@ -27,12 +27,13 @@ type recorder struct {
 	events []seen
 }
 
-// record watches until the test ends. The namespace must be empty.
+// record watches a namespace, which must be empty, and the nodes until the test ends.
 func record(t *testing.T, client kubernetes.Interface, namespace string) *recorder {
 	t.Helper()
 	r := &recorder{}
 	for _, begin := range []func(context.Context, metav1.ListOptions) (watch.Interface, error){
 		client.AppsV1().Deployments(namespace).Watch, client.AppsV1().ReplicaSets(namespace).Watch, client.CoreV1().Pods(namespace).Watch,
+		client.CoreV1().Nodes().Watch,
 	} {
 		w, err := begin(t.Context(), metav1.ListOptions{})
 		if err != nil {
@@ -61,6 +62,12 @@ func (r *recorder) all() []seen {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.events)
+}
+
+// last is when something was told.
+func (r *recorder) last() time.Time {
+	all := r.all()
+	return all[len(all)-1].at
 }
 
 // scaledSince is when a ReplicaSet was last made or scaled after a mark; zero when none was.

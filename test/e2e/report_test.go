@@ -11,13 +11,15 @@ import (
 	"time"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write docs/accuracy.md")
+var rewrite = flag.Bool("rewrite", false, "write what came out into docs/accuracy.md")
 
 // row is one move, as predicted and as it went.
 type row struct {
 	scenario, move  string
 	predicted, real rolled
+	otherwise       []rolled      // predicted with other seeds
 	run             int           // which run the real one is; zero is the first
+	among           *spread       // the runs it is judged by, when it is not the real one alone
 	planning        time.Duration // how long the plan took, kubectl included
 	world           []string
 }
@@ -33,7 +35,22 @@ func wrong(rows []row) bool {
 	return slices.ContainsFunc(rows, func(r row) bool { return len(r.errors()) > 0 })
 }
 
-func (r row) errors() []string { return r.predicted.errors(r.real) }
+func (r row) errors() []string {
+	if r.among != nil {
+		return r.among.errors(r.predicted)
+	}
+	return r.predicted.errors(r.real)
+}
+
+// offScenarios are those in which anything went otherwise than predicted.
+func offScenarios(rows []row) (names []string) {
+	for _, r := range rows {
+		if len(r.errors()) > 0 && !slices.Contains(names, r.scenario) {
+			names = append(names, r.scenario)
+		}
+	}
+	return names
+}
 
 // story is every step with its time.
 func (r rolled) story() string {
@@ -53,21 +70,34 @@ func table(rows []row) string {
 	var b strings.Builder
 	b.WriteString(heading)
 	for _, r := range rows {
-		name := r.scenario
-		if r.move != "" {
-			name += ": " + r.move
-		}
-		if r.run > 0 {
-			name += fmt.Sprintf(" (run %d)", r.run)
-		}
-		off := strings.Join(r.errors(), ", ")
+		seconds := fmt.Sprintf("%.1f, %.1f", r.predicted.took.Seconds(), r.real.took.Seconds())
+		pods, off := both(r.predicted.pods(), r.real.pods()), strings.Join(r.errors(), ", ")
 		if off == "" {
 			off = "none"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %.1f, %.1f | %s | %s | %s |\n", name, r.predicted.line(), r.real.line(),
-			r.predicted.took.Seconds(), r.real.took.Seconds(), both(r.predicted.pods(), r.real.pods()), both(r.predicted.verdict, r.real.verdict), off)
+		if s := r.among; s != nil {
+			shortest, longest := s.took()
+			low, high := least(s.runs)
+			first, last := least(append(slices.Clone(s.otherwise), r.predicted))
+			seconds += fmt.Sprintf(" (%.1f to %.1f)", shortest.Seconds(), longest.Seconds())
+			pods += fmt.Sprintf(" (%d to %d predicted, %d to %d real)", first, last, low, high)
+			off += "; " + s.likeness(r.predicted)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", r.title(), r.predicted.line(), r.real.line(),
+			seconds, pods, both(r.predicted.verdict, r.real.verdict), off)
 	}
 	return b.String()
+}
+
+func (r row) title() string {
+	name := r.scenario
+	if r.move != "" {
+		name += ": " + r.move
+	}
+	if r.run > 0 {
+		name += fmt.Sprintf(" (run %d)", r.run)
+	}
+	return name
 }
 
 // both shows a predicted and a real value, once when they agree.
@@ -78,26 +108,24 @@ func both(predicted, real string) string {
 	return predicted + " → " + real
 }
 
-const preface = `# Accuracy
-
-How plans compare with what a real control plane did: kube-apiserver, kube-controller-manager and kube-scheduler 1.37.2
-with kwok in place of kubelets. Each change was planned with ` + "`kubectl rollout-sim plan -o json`" + ` from the live cluster, then
-made with kubectl and recorded with watches. From the folder ` + "`test`" + `:
-
-    go test ./e2e -v -count=1 -timeout 30m -args -rewrite
-
-Sizes are those of the ReplicaSets, oldest first, where nothing was scaled for half a second; the small steps within such a
-wave fall by milliseconds and are not compared. A duration may be 10% or one second off. Where one value is given, it was
-predicted right; otherwise the predicted one comes first. Where the
-controllers' limit on their own calls sets the pace, chance decides the order of steps, in reality as in a plan: such a
-scenario is repeated up to five times until it goes as it was predicted the first time. Times to become ready were measured by the plan on the pods that
-were there.
-
-`
-
-func writeReport(t *testing.T, rows []row) {
+// writeSection replaces what stands under a heading of docs/accuracy.md.
+func writeSection(t *testing.T, heading, body string) {
+	t.Helper()
 	path := filepath.Join("..", "..", "docs", "accuracy.md")
-	if err := os.WriteFile(path, []byte(preface+table(rows)), 0o644); err != nil {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(data), "\n## "+heading+"\n")
+	if !found {
+		t.Fatalf("%s has no heading %q", path, heading)
+	}
+	after := ""
+	if at := strings.Index(rest, "\n## "); at >= 0 {
+		after = rest[at:]
+	}
+	text := before + "\n## " + heading + "\n\n" + strings.TrimRight(body, "\n") + "\n" + after
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -96,10 +96,10 @@ func (r rolled) pods() string {
 
 // errors are in what the prediction is off, in words; none when it is right.
 func (r rolled) errors(real rolled) (out []string) {
-	if !slices.EqualFunc(r.waveEnds(), real.waveEnds(), func(a, b step) bool { return maps.Equal(a.sizes, b.sizes) }) {
+	if !sameSizes(r.waveEnds(), real.waveEnds()) {
 		out = append(out, "sizes")
 	}
-	if off := (r.took - real.took).Abs(); off > max(time.Second, real.took/10) {
+	if !near(r.took, real.took) {
 		out = append(out, "duration")
 	}
 	if !maps.Equal(r.apps, real.apps) {
@@ -110,3 +110,14 @@ func (r rolled) errors(real rolled) (out []string) {
 	}
 	return out
 }
+
+func sameSizes(a, b []step) bool {
+	return slices.EqualFunc(a, b, func(a, b step) bool { return maps.Equal(a.sizes, b.sizes) })
+}
+
+// near allows a duration a tenth or a second.
+func near(predicted, real time.Duration) bool {
+	return (predicted - real).Abs() <= max(time.Second, real/10)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

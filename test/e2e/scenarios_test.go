@@ -12,10 +12,9 @@ type scenario struct {
 	start [][]app    // applied one after the other, each until it is complete
 	begun [][]string // kubectl commands that bring it into the middle of something
 	moves []move
-	// runs is how often it is done at most, until it goes as it was predicted the
-	// first time. More than one is for changes so large that the controllers'
-	// limit on their own calls sets the pace, and chance the order.
-	runs int
+	// paced: the limit on the controllers' calls sets the pace, and chance the
+	// order; the prediction is judged by several real runs.
+	paced bool
 }
 
 // move is a change that is planned, made and compared.
@@ -67,8 +66,8 @@ func newImage(image string, flags ...string) move {
 // goneAfter is what the pods' owner knows and no pod tells: how long they take to go.
 var goneAfter = []string{"--exit-after", "1s..2s"}
 
-func (s scenario) repeated(runs int) scenario {
-	s.runs = runs
+func (s scenario) atTheLimit() scenario {
+	s.paced = true
 	return s
 }
 
@@ -106,8 +105,10 @@ func scenarios() []scenario {
 			moves: []move{{apply: []app{change(web(4), func(a *app) { a.image, a.deadline, a.ready = v2, 6, time.Hour })}, plan: []string{"--never-ready"}}}},
 		{name: "two compete for the last room", start: [][]app{{narrow("first", 2), narrow("second", 1)}},
 			moves: []move{{apply: []app{narrow("first", 2).with(v2), narrow("second", 1).with(v2)}, plan: goneAfter}}},
-		settled(web(100), newImage(v2)).named("25% and 25% of 100").repeated(5),
-		settled(web(500), newImage(v2)).named("25% and 25% of 500"),
+		settled(apart(rolling(3, "1", "0")), newImage(v2, goneAfter...)).named("anti-affinity, no node to spare"),
+		settled(apart(rolling(3, "1", "1")), newImage(v2, goneAfter...)).named("anti-affinity, one pod to spare"),
+		settled(web(100), newImage(v2)).named("25% and 25% of 100").atTheLimit(),
+		settled(web(500), newImage(v2)).named("25% and 25% of 500").atTheLimit(),
 	}
 }
 
@@ -126,5 +127,11 @@ func quota(name string, a app, pods int) scenario {
 func narrow(name string, replicas int) app {
 	a := rolling(replicas, "1", "0")
 	a.name, a.cpu, a.room = name, "16", "narrow"
+	return a
+}
+
+// apart pods never share a node and have three.
+func apart(a app) app {
+	a.apart, a.room, a.deadline = true, "apart", 8
 	return a
 }

@@ -28,12 +28,13 @@ func TestConformance(t *testing.T) {
 		t.Skip("needs -conformance: builds Kubernetes' end-to-end suite")
 	}
 	suite := buildSuite(t)
-	p := &plane{program: build(t, "../..", "./cmd/kubectl-rollout_sim"), kubeconfig: startCluster(t)}
+	p := &plane{program: build(t, "../..", "./cmd/kubectl-rollout_sim"),
+		cluster: startCluster(t, "--controllers=*,-deployment-controller,-replicaset-controller")}
 	e := p.startEngine(t)
 	eventually(t, time.Minute, "the engine runs", func() (bool, string) { return e.running(), e.said() })
 	report := filepath.Join(t.TempDir(), "report.json")
 	cmd := exec.CommandContext(t.Context(), suite,
-		"--kubeconfig="+p.kubeconfig, "--provider=skeleton", "--num-nodes=3",
+		"--kubeconfig="+p.cluster.kubeconfig, "--provider=skeleton", "--num-nodes=3",
 		`--ginkgo.focus=\[sig-apps\] (Deployment|ReplicaSet)`, "--ginkgo.json-report="+report, "--ginkgo.no-color")
 	out, failed := cmd.CombinedOutput() // one spec fails, so the suite does
 	passed, others := verdicts(t, report)

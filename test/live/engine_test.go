@@ -25,15 +25,24 @@ func build(t *testing.T, folder, command string) string {
 	return path
 }
 
-// startCluster starts a control plane without the two controllers that ends
-// with the test, by default with a scheduler and three nodes, and returns the path of its kubeconfig. It is the command of a
-// module of its own, which needs far more to build than this one.
-func startCluster(t *testing.T, flags ...string) string {
+// cluster is a control plane run by the command of a module of its own, which
+// needs far more to build than this one.
+type cluster struct {
+	kubeconfig string
+	orders     io.Writer
+	answers    *bufio.Reader
+}
+
+// startCluster starts a control plane that ends with the test.
+func startCluster(t *testing.T, flags ...string) *cluster {
 	t.Helper()
-	flags = append([]string{"--controllers=*,-deployment-controller,-replicaset-controller"}, flags...)
 	cmd := exec.Command(build(t, "..", "./cluster/cmd/cluster"), flags...)
 	cmd.Dir = ".." // where it finds its tools
 	cmd.Stderr = t.Output()
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -45,12 +54,25 @@ func startCluster(t *testing.T, flags ...string) string {
 		_ = cmd.Process.Signal(syscall.SIGTERM) // may have ended
 		_ = cmd.Wait()
 	})
-	line, err := bufio.NewReader(stdout).ReadString('\n')
+	c := &cluster{orders: stdin, answers: bufio.NewReader(stdout)}
+	line, err := c.answers.ReadString('\n')
 	path, found := strings.CutPrefix(strings.TrimSpace(line), "export KUBECONFIG=")
 	if err != nil || !found {
 		t.Fatalf("the control plane did not start: %q, %v", line, err)
 	}
-	return path
+	c.kubeconfig = path
+	return c
+}
+
+// restartAPIServer crashes the API server and returns once it serves again.
+func (c *cluster) restartAPIServer(t *testing.T) {
+	t.Helper()
+	if _, err := io.WriteString(c.orders, "restart\n"); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := c.answers.ReadString('\n'); err != nil || line != "restarted\n" {
+		t.Fatalf("the API server did not restart: %q, %v", line, err)
+	}
 }
 
 // engine is a process that runs the controllers command.
@@ -69,7 +91,7 @@ var quick = []string{"--leader-elect-lease-duration=5s", "--leader-elect-renew-d
 // startEngine starts one that ends with the test at the latest.
 func (p *plane) startEngine(t *testing.T, flags ...string) *engine {
 	t.Helper()
-	args := append([]string{"controllers", "--kubeconfig", p.kubeconfig}, append(slices.Clone(quick), flags...)...)
+	args := append([]string{"controllers", "--kubeconfig", p.cluster.kubeconfig}, append(slices.Clone(quick), flags...)...)
 	e := &engine{cmd: exec.Command(p.program, args...), done: make(chan struct{})}
 	stderr, err := e.cmd.StderrPipe()
 	if err != nil {
@@ -121,6 +143,15 @@ func (e *engine) printed() string {
 }
 
 func (e *engine) running() bool { return strings.Contains(e.said()+"\n", "running\n") }
+
+func (e *engine) ended() bool {
+	select {
+	case <-e.done:
+		return true
+	default:
+		return false
+	}
+}
 
 // kill ends it as a crash would.
 func (e *engine) kill() {

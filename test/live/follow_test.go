@@ -2,120 +2,205 @@ package live
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 )
 
-// follower watches a Deployment's sets and pods and keeps the extremes.
-type follower struct {
-	mu        sync.Mutex
-	sizes     map[string]int32 // spec.replicas by ReplicaSet
-	available map[string]bool  // by pod that is not terminating
-	there     map[string]bool  // pods that are not terminating
-	mostSize  int32
+// bounds are what a rollout must keep to, in pods.
+type bounds struct{ mostSize, least int }
+
+// extremes are what was seen of one Deployment.
+type extremes struct {
+	sizes     map[string]int  // spec.replicas by ReplicaSet
+	there     map[string]bool // whether available, by pod that is not terminating
+	available int             // of those
+	mostSize  int
 	mostPods  int
 	least     int
+	above     time.Time     // since when there are more pods than sizes may add up to
+	longest   time.Duration // that this lasted
+}
+
+// follower watches all ReplicaSets and pods of a namespace, which have their
+// Deployment's name as the label app, and keeps the extremes of each Deployment.
+// It sees every state but those between an API server's start and its own next list.
+type follower struct {
+	bounds bounds
+
+	mu   sync.Mutex
+	apps map[string]*extremes
 }
 
 // follow starts a follower; what is there counts.
-func (p *plane) follow(t *testing.T, d *appsv1.Deployment) *follower {
+func (p *plane) follow(t *testing.T, namespace string, b bounds) *follower {
 	t.Helper()
-	f := &follower{sizes: map[string]int32{}, available: map[string]bool{}, there: map[string]bool{}, least: int(*d.Spec.Replicas)}
-	sets, err := p.client.AppsV1().ReplicaSets(d.Namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
+	f := &follower{bounds: b, apps: map[string]*extremes{}}
+	var running sync.WaitGroup
+	ctx := t.Context()
+	for _, r := range []*cache.Reflector{
+		reflector(p.client.AppsV1().RESTClient(), "replicasets", namespace, &appsv1.ReplicaSet{}, &view{replace: f.allSets, apply: f.set}),
+		reflector(p.client.CoreV1().RESTClient(), "pods", namespace, &corev1.Pod{}, &view{replace: f.allPods, apply: f.pod}),
+	} {
+		running.Go(func() { r.RunWithContext(ctx) })
 	}
-	for i := range sets.Items {
-		f.set(&sets.Items[i], watch.Added)
-	}
-	pods, err := p.client.CoreV1().Pods(d.Namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range pods.Items {
-		f.pod(&pods.Items[i], watch.Added, false)
-	}
-	setWatch, err := p.client.AppsV1().ReplicaSets(d.Namespace).Watch(t.Context(), metav1.ListOptions{ResourceVersion: sets.ResourceVersion})
-	if err != nil {
-		t.Fatal(err)
-	}
-	podWatch, err := p.client.CoreV1().Pods(d.Namespace).Watch(t.Context(), metav1.ListOptions{ResourceVersion: pods.ResourceVersion})
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		for e := range setWatch.ResultChan() {
-			if rs, ok := e.Object.(*appsv1.ReplicaSet); ok {
-				f.set(rs, e.Type)
-			}
-		}
-	}()
-	go func() {
-		for e := range podWatch.ResultChan() {
-			if pod, ok := e.Object.(*corev1.Pod); ok {
-				f.pod(pod, e.Type, true)
-			}
-		}
-	}()
-	t.Cleanup(setWatch.Stop)
-	t.Cleanup(podWatch.Stop)
+	t.Cleanup(running.Wait)
 	return f
 }
 
-func (f *follower) set(rs *appsv1.ReplicaSet, verb watch.EventType) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.sizes[rs.Name] = *rs.Spec.Replicas
-	if verb == watch.Deleted {
-		delete(f.sizes, rs.Name)
-	}
-	sum := int32(0)
-	for _, size := range f.sizes {
-		sum += size
-	}
-	f.mostSize = max(f.mostSize, sum)
+func reflector(client rest.Interface, resource, namespace string, kind any, into cache.ReflectorStore) *cache.Reflector {
+	return cache.NewReflectorWithOptions(cache.NewListWatchFromClient(client, resource, namespace, fields.Everything()), kind, into, cache.ReflectorOptions{})
 }
 
-func (f *follower) pod(pod *corev1.Pod, verb watch.EventType, counts bool) {
+// view is a store that only tells: of one object, or of all at once.
+type view struct {
+	replace func([]any)
+	apply   func(obj any, gone bool)
+}
+
+func (v *view) Add(obj any) error                     { v.apply(obj, false); return nil }
+func (v *view) Update(obj any) error                  { v.apply(obj, false); return nil }
+func (v *view) Delete(obj any) error                  { v.apply(obj, true); return nil }
+func (v *view) Replace(objects []any, _ string) error { v.replace(objects); return nil }
+func (v *view) Resync() error                         { return nil }
+
+func (f *follower) app(name string) *extremes {
+	if f.apps[name] == nil {
+		f.apps[name] = &extremes{sizes: map[string]int{}, there: map[string]bool{}, least: f.bounds.least}
+	}
+	return f.apps[name]
+}
+
+func (f *follower) allSets(objects []any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.available, pod.Name)
-	delete(f.there, pod.Name)
-	if verb != watch.Deleted && pod.DeletionTimestamp == nil {
-		f.there[pod.Name] = true
-		if rollout.IsPodReady(pod) {
-			f.available[pod.Name] = true
+	for _, e := range f.apps {
+		clear(e.sizes)
+	}
+	for _, obj := range objects {
+		if rs, ok := obj.(*appsv1.ReplicaSet); ok {
+			f.app(rs.Labels["app"]).sizes[rs.Name] = int(*rs.Spec.Replicas)
 		}
 	}
-	f.mostPods = max(f.mostPods, len(f.there))
-	if counts {
-		f.least = min(f.least, len(f.available))
+	for _, e := range f.apps {
+		e.weigh()
 	}
 }
 
+func (f *follower) set(obj any, gone bool) {
+	rs, ok := obj.(*appsv1.ReplicaSet)
+	if !ok {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e := f.app(rs.Labels["app"])
+	e.sizes[rs.Name] = int(*rs.Spec.Replicas)
+	if gone {
+		delete(e.sizes, rs.Name)
+	}
+	e.weigh()
+}
+
+// weigh looks at the sizes.
+func (e *extremes) weigh() {
+	sum := 0
+	for size := range maps.Values(e.sizes) {
+		sum += size
+	}
+	e.mostSize = max(e.mostSize, sum)
+}
+
+func (f *follower) allPods(objects []any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range f.apps {
+		clear(e.there)
+	}
+	for _, obj := range objects {
+		if pod, ok := obj.(*corev1.Pod); ok && pod.DeletionTimestamp == nil {
+			f.app(pod.Labels["app"]).there[pod.Name] = rollout.IsPodReady(pod)
+		}
+	}
+	for _, e := range f.apps {
+		e.count(f.bounds)
+	}
+}
+
+func (f *follower) pod(obj any, gone bool) {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e := f.app(pod.Labels["app"])
+	if gone || pod.DeletionTimestamp != nil {
+		delete(e.there, pod.Name)
+	} else {
+		e.there[pod.Name] = rollout.IsPodReady(pod)
+	}
+	e.count(f.bounds)
+}
+
+// count looks at the pods.
+func (e *extremes) count(b bounds) {
+	e.available = 0
+	for available := range maps.Values(e.there) {
+		if available {
+			e.available++
+		}
+	}
+	e.mostPods, e.least = max(e.mostPods, len(e.there)), min(e.least, e.available)
+	switch over := len(e.there) > b.mostSize; {
+	case !over && !e.above.IsZero():
+		e.longest, e.above = max(e.longest, time.Since(e.above)), time.Time{}
+	case over && e.above.IsZero():
+		e.above = time.Now()
+	}
+}
+
+func (e *extremes) String() string {
+	return fmt.Sprintf("at most %d by size, %d pods; at least %d available; %s with more pods than sizes allow",
+		e.mostSize, e.mostPods, e.least, e.longest.Round(time.Millisecond))
+}
+
+// state is where each Deployment is, for the log.
 func (f *follower) state() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return fmt.Sprintf("sizes %v, %d pods, %d available", f.sizes, len(f.there), len(f.available))
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(f.apps)) {
+		e := f.apps[name]
+		out = append(out, fmt.Sprintf("%s %v/%d", name, slices.Sorted(maps.Values(e.sizes)), e.available))
+	}
+	return strings.Join(out, ", ")
 }
 
 // check holds the extremes against the bounds of the strategy.
-func (f *follower) check(t *testing.T, mostSize int32, least int) {
+func (f *follower) check(t *testing.T) {
 	t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	t.Logf("at most %d by size, %d pods; at least %d available", f.mostSize, f.mostPods, f.least)
-	if f.mostSize > mostSize {
-		t.Errorf("the ReplicaSets' sizes added up to %d, want at most %d", f.mostSize, mostSize)
-	}
-	if f.least < least {
-		t.Errorf("%d pods were available, want at least %d", f.least, least)
+	for _, name := range slices.Sorted(maps.Keys(f.apps)) {
+		e := f.apps[name]
+		t.Logf("%s: %s", name, e)
+		if e.mostSize > f.bounds.mostSize {
+			t.Errorf("%s: the ReplicaSets' sizes added up to %d, want at most %d", name, e.mostSize, f.bounds.mostSize)
+		}
+		if e.least < f.bounds.least {
+			t.Errorf("%s: %d pods were available, want at least %d", name, e.least, f.bounds.least)
+		}
 	}
 }

@@ -26,71 +26,46 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 )
 
-// plane is the control plane that all tests here share.
+// plane is a control plane and what drives it.
 type plane struct {
-	config     *rest.Config
-	client     kubernetes.Interface
-	kubeconfig string
-	program    string // the plugin's binary
+	cluster *cluster
+	config  *rest.Config
+	client  kubernetes.Interface
+	program string // the plugin's binary
+}
+
+// startPlane starts an API server with nothing behind it.
+func startPlane(t *testing.T) *plane {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a real API server")
+	}
+	p := &plane{cluster: startCluster(t, "--controllers=", "--scheduler=false", "--nodes=0")}
+	var err error
+	if p.config, err = clientcmd.BuildConfigFromFlags("", p.cluster.kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	p.config.QPS = -1
+	if p.client, err = kubernetes.NewForConfig(p.config); err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 func TestLive(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a real control plane")
-	}
-	p := &plane{program: build(t, "../..", "./cmd/kubectl-rollout_sim"), kubeconfig: startCluster(t, "--scheduler=false", "--nodes=0")}
-	var err error
-	if p.config, err = clientcmd.BuildConfigFromFlags("", p.kubeconfig); err != nil {
-		t.Fatal(err)
-	}
-	config := rest.CopyConfig(p.config)
-	config.QPS = -1
-	if p.client, err = kubernetes.NewForConfig(config); err != nil {
-		t.Fatal(err)
-	}
+	p := startPlane(t)
+	p.program = build(t, "../..", "./cmd/kubectl-rollout_sim")
 	p.kubelet(t)
-	t.Run("killed", p.killed)
+	t.Run("chaos", p.chaos)
 	t.Run("lease", p.lease)
 	t.Run("occupied", p.occupied)
 	t.Run("others", p.others)
 }
 
-// killed rolls 60 pods while the engine is killed four times, at moments that
-// differ; each time the next takes over once the lease has run out.
-func (p *plane) killed(t *testing.T) {
-	const replicas, surge, least = 60, 15, 45 // 25% of 60
-	d := p.deploy(t, "killed", replicas)
-	e := p.startEngine(t, "--detail")
-	p.awaitRolledOut(t, d)
-	w := p.follow(t, d)
-	p.setImage(t, d, "web:2")
-	printed := ""
-	for i, after := range []time.Duration{700, 1900, 300, 2600} {
-		eventually(t, time.Minute, "an engine runs", func() (bool, string) { return e.running(), e.said() })
-		time.Sleep(after * time.Millisecond)
-		e.kill()
-		t.Logf("kill %d at %s", i+1, w.state())
-		printed += e.printed()
-		e = p.startEngine(t, "--detail")
-	}
-	eventually(t, time.Minute, "the last engine runs", func() (bool, string) { return e.running(), e.said() })
-	p.awaitRolledOut(t, d)
-	if code := e.stop(t); code != 0 {
-		t.Errorf("exit code %d after SIGTERM, want 0", code)
-	}
-	printed += e.printed()
-	w.check(t, replicas+surge, least)
-	p.checkPods(t, d, replicas)
-	for _, want := range []string{"room: ", "status", "sees MODIFIED"} {
-		if !strings.Contains(printed, want) {
-			t.Errorf("the trace lacks %q:\n%.2000s", want, printed)
-		}
-	}
-}
-
 // lease: the second engine waits, and acts once the first has ended in good order.
 func (p *plane) lease(t *testing.T) {
-	d := p.deploy(t, "lease", 2)
+	p.namespace(t, "lease")
+	d := p.deploy(t, "lease", "web", 2)
 	first := p.startEngine(t, "-n", d.Namespace)
 	p.awaitRolledOut(t, d)
 	second := p.startEngine(t, "-n", d.Namespace)
@@ -104,7 +79,7 @@ func (p *plane) lease(t *testing.T) {
 	eventually(t, time.Minute, "the second runs", func() (bool, string) { return second.running(), second.said() })
 	p.setImage(t, d, "web:2")
 	p.awaitRolledOut(t, d)
-	p.checkPods(t, d, 2)
+	p.checkEnd(t, []*appsv1.Deployment{d})
 	// One for all namespaces would overlap.
 	overlapping := p.startEngine(t)
 	if code := overlapping.exit(t); code != 1 || !strings.Contains(overlapping.said(), "holds the lease "+d.Namespace+"/"+live.LeaseName) {
@@ -141,7 +116,8 @@ func (p *plane) occupied(t *testing.T) {
 
 // others: another controller publishes what only a Deployment controller does.
 func (p *plane) others(t *testing.T) {
-	d := p.deploy(t, "others", 1)
+	p.namespace(t, "others")
+	d := p.deploy(t, "others", "web", 1)
 	host, err := live.Start(t.Context(), p.config, live.Options{Namespace: d.Namespace},
 		deployment.Spec(rollout.LatestVersion), replicaset.Spec(rollout.LatestVersion))
 	if err != nil {
@@ -159,16 +135,28 @@ func (p *plane) others(t *testing.T) {
 	}
 }
 
-// deploy makes a namespace with a Deployment.
-func (p *plane) deploy(t *testing.T, namespace string, replicas int32) *appsv1.Deployment {
+func (p *plane) namespace(t *testing.T, name string) {
 	t.Helper()
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if _, err := p.client.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	labels := map[string]string{"app": "web"}
-	d, err := p.client.AppsV1().Deployments(namespace).Create(t.Context(), &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+}
+
+// deploy makes a Deployment whose pods have its name as their label app.
+func (p *plane) deploy(t *testing.T, namespace, name string, replicas int32) *appsv1.Deployment {
+	t.Helper()
+	d, err := p.client.AppsV1().Deployments(namespace).Create(t.Context(), web(name, replicas), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func web(name string, replicas int32) *appsv1.Deployment {
+	labels := map[string]string{"app": name}
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
@@ -176,11 +164,7 @@ func (p *plane) deploy(t *testing.T, namespace string, replicas int32) *appsv1.D
 				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web:1"}}},
 			},
 		},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
 	}
-	return d
 }
 
 func (p *plane) setImage(t *testing.T, d *appsv1.Deployment, image string) {
@@ -194,44 +178,13 @@ func (p *plane) setImage(t *testing.T, d *appsv1.Deployment, image string) {
 
 func (p *plane) awaitRolledOut(t *testing.T, d *appsv1.Deployment) {
 	t.Helper()
-	eventually(t, 3*time.Minute, "the rollout is complete", func() (bool, string) {
-		now, err := p.client.AppsV1().Deployments(d.Namespace).Get(t.Context(), d.Name, metav1.GetOptions{})
-		if err != nil {
-			return false, err.Error()
-		}
-		s := now.Status
-		return s.ObservedGeneration >= now.Generation && rollout.Complete(now, s), fmt.Sprintf("%+v", s)
-	})
+	eventually(t, 5*time.Minute, "the rollout is complete", func() (bool, string) { return p.rolledOut(t, d) })
 }
 
-// checkPods holds the end against what must be: every pod is the new set's, and none is missing or too many.
-func (p *plane) checkPods(t *testing.T, d *appsv1.Deployment, replicas int) {
-	t.Helper()
-	eventually(t, 2*time.Minute, "the old pods are gone", func() (bool, string) {
-		pods, err := p.client.CoreV1().Pods(d.Namespace).List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			return false, err.Error()
-		}
-		return len(pods.Items) == replicas, fmt.Sprintf("%d pods", len(pods.Items))
-	})
-	sets, err := p.client.AppsV1().ReplicaSets(d.Namespace).List(t.Context(), metav1.ListOptions{})
+func (p *plane) rolledOut(t *testing.T, d *appsv1.Deployment) (bool, string) {
+	now, err := p.client.AppsV1().Deployments(d.Namespace).Get(t.Context(), d.Name, metav1.GetOptions{})
 	if err != nil {
-		t.Fatal(err)
+		return false, err.Error()
 	}
-	if len(sets.Items) != 2 {
-		t.Errorf("%d ReplicaSets, want the old and the new one", len(sets.Items))
-	}
-	pods, err := p.client.CoreV1().Pods(d.Namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	owners := map[string]int{}
-	for i := range pods.Items {
-		if owner := metav1.GetControllerOf(&pods.Items[i]); owner != nil {
-			owners[owner.Name]++
-		}
-	}
-	if len(owners) != 1 || len(pods.Items) != replicas {
-		t.Errorf("%d pods of %v, want %d of one ReplicaSet", len(pods.Items), owners, replicas)
-	}
+	return now.Status.ObservedGeneration >= now.Generation && rollout.Complete(now, now.Status), fmt.Sprintf("%+v", now.Status)
 }

@@ -69,6 +69,10 @@ type RolloutPlanSpec struct {
 	Workloads []trace.Ref `json:"workloads,omitempty"`
 	// World says in words what was assumed or measured, one fact each.
 	World []string `json:"world,omitempty"`
+	// Request is the change itself, in a plan that was saved to be applied.
+	Request *Request `json:"request,omitempty"`
+	// Predicted is what a plan had said, in the recording of a real rollout.
+	Predicted *Predicted `json:"predicted,omitempty"`
 }
 
 // Verdict is how it ended, one of a closed set of words.
@@ -108,7 +112,8 @@ type RolloutPlanStatus struct {
 	Verdict Verdict `json:"verdict"`
 	// DurationSeconds is the longest of the workloads'.
 	DurationSeconds float64 `json:"durationSeconds"`
-	// Workloads has one entry each, in input order.
+	// Workloads has one entry each, in input order, and then one for each other
+	// workload that the run touched.
 	Workloads []WorkloadStatus `json:"workloads"`
 }
 
@@ -116,6 +121,8 @@ type RolloutPlanStatus struct {
 type WorkloadStatus struct {
 	// Object is the Deployment or ReplicaSet.
 	Object trace.Ref `json:"object"`
+	// Other says that the plan is not about it: it is told of since the run touched it.
+	Other bool `json:"other,omitempty"`
 	// Changes are the fields that people changed, in order.
 	Changes []trace.Field `json:"changes"`
 	// Verdict is how it ended.
@@ -135,6 +142,12 @@ type WorkloadStatus struct {
 	// an old one went, and none became ready or available. It is what
 	// progressDeadlineSeconds limits.
 	LongestWaitForProgressSeconds float64 `json:"longestWaitForProgressSeconds"`
+	// DeadlineMissedSeconds is when the progress deadline was declared missed,
+	// whether or not the rollout completed later.
+	DeadlineMissedSeconds []float64 `json:"deadlineMissedSeconds,omitempty"`
+	// Diagnosis is what holds it, for workloads that do not complete or wait
+	// long, where that was looked into.
+	Diagnosis *Diagnosis `json:"diagnosis,omitempty"`
 }
 
 // PodTotals counts pods over a run.
@@ -174,8 +187,10 @@ type Reason struct {
 	Message string `json:"message"`
 	// Object is what the reason is about: a pod, a ReplicaSet or the workload.
 	Object trace.Ref `json:"object"`
-	// Remedy is what would mend it; empty when the trace does not show it.
+	// Remedy is what would mend it; empty when neither the trace nor a diagnosis shows it.
 	Remedy string `json:"remedy,omitempty"`
+	// TriedSeconds is when requests were refused for this reason: each attempt.
+	TriedSeconds []float64 `json:"triedSeconds,omitempty"`
 }
 
 // NewRolloutPlan is a plan with its kind set, before anything has happened.

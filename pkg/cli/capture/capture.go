@@ -6,14 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/plan"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/command"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/predict"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/live"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/manifest"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
@@ -39,7 +39,7 @@ type Options struct {
 
 	Cluster   *live.Cluster
 	Namespace string
-	Targets   []plan.Target
+	Targets   []predict.Target
 	File      string // empty or - for standard output
 	NoRedact  bool
 }
@@ -50,18 +50,9 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 	if runF == nil {
 		runF = Run
 	}
-	cmd := &cobra.Command{
-		Use:     "capture (TYPE/NAME | TYPE NAME) [-o FILE]",
-		Short:   "Save what a plan reads from a cluster",
-		Long:    long,
-		Example: example,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.complete(f, args); err != nil {
-				return err
-			}
-			return runF(cmd.Context(), o)
-		},
-	}
+	text := command.Text{Use: "capture (TYPE/NAME | TYPE NAME) [-o FILE]", Short: "Save what a plan reads from a cluster", Long: long, Example: example}
+	cmd := command.New(text, func(_ *cobra.Command, args []string) error { return o.complete(f, args) },
+		func(ctx context.Context) error { return runF(ctx, o) })
 	cmd.Flags().StringVarP(&o.File, "output", "o", "", "The file to write, as JSON when it ends in .json (default: standard output)")
 	cmd.Flags().BoolVar(&o.NoRedact, "no-redact", false, "Keep environment values, commands, arguments and annotations")
 	return cmd
@@ -69,18 +60,14 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 
 func (o *Options) complete(f genericclioptions.RESTClientGetter, args []string) error {
 	var err error
-	if o.Targets, err = plan.ParseTargets(args); err != nil {
+	if o.Targets, err = predict.ParseTargets(args); err != nil {
 		return err
 	}
 	if len(o.Targets) == 0 {
 		return errors.New("nothing to capture: pass TYPE/NAME, as in deploy/web")
 	}
-	configured, err := live.Configured(f)
-	if err != nil {
+	if err := command.NeedCluster(f, "read"); err != nil {
 		return err
-	}
-	if !configured {
-		return errors.New("there is no cluster to read: set a kubeconfig context")
 	}
 	if o.Namespace, _, err = f.ToRawKubeConfigLoader().Namespace(); err != nil {
 		return err
@@ -106,19 +93,5 @@ func Run(ctx context.Context, o *Options) error {
 	if o.File == "" || o.File == "-" {
 		return snapshot.Dump(o.Out, format)
 	}
-	return save(o.File, func(w io.Writer) error { return snapshot.Dump(w, format) })
-}
-
-// save writes a file that only its owner may read: not all that tells of a
-// cluster can be redacted.
-func save(path string, write func(io.Writer) error) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	if err := write(file); err != nil {
-		file.Close()
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return file.Close()
+	return command.Save(o.File, func(w io.Writer) error { return snapshot.Dump(w, format) })
 }

@@ -5,19 +5,16 @@ package controllers
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"sync"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
-	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/exit"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/command"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/controller/deployment"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/controller/replicaset"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
@@ -79,21 +76,11 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 	if runF == nil {
 		runF = Run
 	}
-	cmd := &cobra.Command{
-		Use:     "controllers [-n NAMESPACE]",
-		Short:   "Run the controllers for an API server without them",
-		Long:    long + "\n\n" + exit.Help,
-		Example: example,
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.complete(f); err != nil {
-				return err
-			}
-			return runF(cmd.Context(), o)
-		},
-	}
+	text := command.Text{Use: "controllers [-n NAMESPACE]", Short: "Run the controllers for an API server without them", Long: long, Example: example}
+	cmd := command.New(text, func(*cobra.Command, []string) error { return o.complete(f) }, func(ctx context.Context) error { return runF(ctx, o) })
+	cmd.Args = cobra.NoArgs
 	o.addFlags(cmd.Flags())
-	completeFlags(cmd)
+	command.Words(cmd, map[string][]string{"detail": command.Details, "output": {"jsonl"}, "color": command.Colors})
 	return cmd
 }
 
@@ -108,7 +95,7 @@ func Run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	quiet()
+	command.Quiet()
 	o.Host.Trace, o.Host.Problem = tracer, o.problems()
 	if lease := o.Host.Lease; lease != nil {
 		lease.Waiting = func(holder string) {
@@ -164,7 +151,10 @@ func (o *Options) tracer() (func(trace.Event), error) {
 	if o.Detail == "" {
 		return nil, nil
 	}
-	depth := depths[o.Detail]
+	depth, err := command.ParseDetail(o.Detail)
+	if err != nil {
+		return nil, err
+	}
 	if o.Format == "jsonl" {
 		if err := view.Header(o.Out, v1alpha1.RolloutPlanSpec{KubernetesVersion: o.Version.String()}); err != nil {
 			return nil, err
@@ -177,18 +167,6 @@ func (o *Options) tracer() (func(trace.Event), error) {
 	}
 	stream := view.NewStream(o.Out, view.Options{Detail: depth, Color: view.Color(o.Color)})
 	return func(e trace.Event) { _ = stream.Event(e) }, nil
-}
-
-var depths = map[string]trace.Depth{"decisions": trace.Decisions, "pods": trace.Pods, "syncs": trace.Syncs}
-
-// quiet keeps what client-go logs of its ordinary work off standard error.
-func quiet() {
-	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
-	klog.InitFlags(flags)
-	for name, value := range map[string]string{"logtostderr": "false", "stderrthreshold": "ERROR"} {
-		_ = flags.Set(name, value) // klog has these flags
-	}
-	klog.SetOutput(io.Discard)
 }
 
 // problems prints what goes wrong, the same only once in a row. A cache that

@@ -96,7 +96,7 @@ func TestBadFlags(t *testing.T) {
 		"--min-resync-period=0s":          "more than nothing",
 		"-o yaml":                         "it takes jsonl",
 		"-o jsonl":                        "pass both",
-		"--detail=everything":             "decisions, pods or syncs",
+		"--detail=everything":             "must be one of [decisions pods syncs]",
 		"--color=red":                     "red",
 		"--kubernetes-version=1.9":        "not supported",
 		"web":                             "unknown command",

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/command"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/live"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/view"
@@ -44,23 +44,9 @@ func (o *Options) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.raw.version, "kubernetes-version", "", "The release whose controllers to run, from "+rollout.OldestVersion.String()+" (default: the server's, or the nearest)")
 }
 
-// completeFlags lets the shell complete flags that take one of a few words.
-func completeFlags(cmd *cobra.Command) {
-	for flag, words := range map[string][]string{
-		"detail": {"decisions", "pods", "syncs"}, "output": {"jsonl"}, "color": {"auto", "always", "never"},
-	} {
-		// The error would only say that the flag does not exist.
-		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-	}
-}
-
 func (o *Options) complete(f genericclioptions.RESTClientGetter) error {
-	configured, err := live.Configured(f)
-	if err != nil {
+	if err := command.NeedCluster(f, "drive"); err != nil {
 		return err
-	}
-	if !configured {
-		return errors.New("there is no cluster to drive: set a kubeconfig context")
 	}
 	if err := o.check(); err != nil {
 		return err
@@ -83,8 +69,8 @@ func (o *Options) complete(f genericclioptions.RESTClientGetter) error {
 }
 
 func (o *Options) check() error {
-	if _, ok := depths[o.Detail]; o.Detail != "" && !ok {
-		return fmt.Errorf("--detail %q: it takes decisions, pods or syncs", o.Detail)
+	if _, err := command.ParseDetail(o.Detail); o.Detail != "" && err != nil {
+		return err
 	}
 	if _, err := view.ParseColor(o.Color); err != nil {
 		return err

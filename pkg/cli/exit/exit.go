@@ -22,6 +22,8 @@ const (
 	Failure   Code = 1 // an error of input, cluster or tool
 	Changes   Code = 2 // with --detailed-exitcode: there are changes
 	Condition Code = 3 // a --fail-on condition is met
+	Failed    Code = 4 // a real rollout failed
+	Diverged  Code = 5 // with --fail-on-divergence: a real rollout left its plan
 )
 
 // Help lists the codes for the help text.
@@ -29,7 +31,9 @@ const Help = `Exit codes:
   0  as predicted, or done
   1  an error of input, cluster or tool
   2  with --detailed-exitcode: there are changes
-  3  a --fail-on condition is met`
+  3  a --fail-on condition is met
+  4  a real rollout failed
+  5  with --fail-on-divergence: a real rollout left its plan`
 
 // Error ends the process with a code other than Failure.
 type Error struct {

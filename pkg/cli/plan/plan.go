@@ -3,22 +3,18 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
-	"runtime/debug"
-	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/apply"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/command"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/exit"
-	"github.com/rollout-sim/kubectl-rollout-sim/pkg/manifest"
-	"github.com/rollout-sim/kubectl-rollout-sim/pkg/timeline"
-	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/predict"
 )
 
 const long = `Simulate a change to a Deployment or ReplicaSet and say what will happen.
@@ -42,7 +38,9 @@ Otherwise, or with --offline, what there is before the change:
   --state DUMP          lists saved with kubectl get -o yaml; -f or flags change
                         them, and without any change the rollout goes on
 
-Equal input and --seed give equal output.`
+Equal input and --seed give equal output.
+
+With --apply the change is then made for real, as by apply.`
 
 const example = `  # In the cluster at hand: this manifest, a new image, and what is going on already
   kubectl rollout-sim plan -f web.yaml
@@ -66,106 +64,84 @@ const example = `  # In the cluster at hand: this manifest, a new image, and wha
   kubectl rollout-sim plan --state dump.yaml deploy/web
   kubectl rollout-sim plan --state dump.yaml deploy/web --undo
 
+  # Keep a plan for review; apply it later, if nothing has changed since
+  kubectl rollout-sim plan deploy/web --image app=nginx:1.26 --save web.plan
+  kubectl rollout-sim apply --plan web.plan
+
   # In CI: fail when fewer than 90% of the pods stay available
   kubectl rollout-sim plan --from web.yaml -f web-next.yaml --fail-on 'stuck,deadline,minAvailable<90%'`
 
+// Options are what is planned, and what is done with the plan.
+type Options struct {
+	predict.Options
+
+	// Save is the file to keep the plan in; empty for none.
+	Save string
+	// Apply makes the change for real after it was shown.
+	Apply *apply.Options
+}
+
 // NewCommand makes the command. A test may pass its own run.
 func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.IOStreams, runF func(context.Context, *Options) error) *cobra.Command {
-	o := &Options{IOStreams: streams}
+	o := &Options{}
+	o.IOStreams = streams
 	if runF == nil {
 		runF = Run
 	}
-	cmd := &cobra.Command{
-		Use:     "plan (-f FILE | -k DIR | TYPE/NAME | --state DUMP) [change flags]",
-		Short:   "Simulate a change and say what happens",
-		Long:    long + "\n\n" + exit.Help,
-		Example: example,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.raw.undoGiven = cmd.Flags().Changed("undo")
-			o.raw.replicasSet = cmd.Flags().Changed("replicas")
-			o.raw.patchSet = cmd.Flags().Changed("patch")
-			o.raw.versionSet = cmd.Flags().Changed("kubernetes-version")
-			if err := o.Complete(f, args); err != nil {
-				return err
+	real, doApply := &apply.Options{Getter: f}, false
+	text := command.Text{Use: "plan (-f FILE | -k DIR | TYPE/NAME | --state DUMP) [change flags]", Short: "Simulate a change and say what happens", Long: long, Example: example}
+	cmd := command.New(text, func(cmd *cobra.Command, args []string) error {
+		if err := o.Prepare(cmd, f, args); err != nil {
+			return err
+		}
+		switch {
+		case doApply:
+			if o.Save != "" {
+				return errors.New("--apply makes the change at once, --save keeps the plan of it for later: pass one of them")
 			}
-			if err := o.Validate(); err != nil {
-				return err
-			}
-			return runF(cmd.Context(), o)
-		},
-	}
-	o.addFlags(cmd.Flags())
-	completeFlags(cmd)
+			real.Options, o.Apply = o.Options, real
+			return real.Check()
+		case o.Save != "" && o.Cluster == nil:
+			return errors.New("--save keeps a change to make in a cluster: there is none")
+		}
+		return nil
+	}, func(ctx context.Context) error { return runF(ctx, o) })
+	o.AddFlags(cmd.Flags())
+	o.AddScenarioFlags(cmd.Flags())
+	cmd.Flags().StringVar(&o.Save, "save", "", "A file to keep the plan in, for apply --plan and for replay")
+	cmd.Flags().BoolVar(&doApply, "apply", false, "Make the change for real, as apply does")
+	real.AddRealFlags(cmd.Flags())
+	predict.CompleteFlags(cmd)
 	return cmd
 }
 
 // Run makes the plan and prints it.
 func Run(ctx context.Context, o *Options) error {
-	show, err := o.Output.printer(o.Out)
+	if o.Apply != nil {
+		return apply.Run(ctx, o.Apply)
+	}
+	show, err := o.Printer(o.Out)
 	if err != nil {
 		return err
 	}
-	// A simulation keeps most of what it makes, so that collecting rarely costs
-	// little; a large cluster is mostly read and thrown away.
-	heap := largeHeap
-	if o.Cluster != nil {
-		heap = smallHeap
-	}
-	defer debug.SetGCPercent(debug.SetGCPercent(heap))
-	scene, err := newScene(ctx, o)
+	p, err := predict.Make(ctx, &o.Options)
 	if err != nil {
 		return err
 	}
-	spec := o.spec(scene)
-	log := trace.NewLog()
-	r, err := simulate(ctx, o, scene, log)
-	if err != nil {
-		return err
+	predict.Warn(o.ErrOut, p.Warnings)
+	if o.Save != "" {
+		if err := p.Save(o.Save); err != nil {
+			return err
+		}
 	}
-	warn(o.ErrOut, append(scene.warnings, r.warnings...))
-	plan := timeline.NewPlan(spec, scene.worthTelling(log.Events()))
-	if err := show(o.Out, plan); err != nil {
+	if err := show(o.Out, p.Plan); err != nil {
 		return fmt.Errorf("printing the plan: %w", err)
 	}
-	if err := CheckFailOn(o.FailOn, plan.Status); err != nil {
+	if err := predict.CheckFailOn(o.FailOn, p.Plan.Status); err != nil {
 		return err
 	}
-	if o.DetailedExitCode && plan.Status.Verdict != v1alpha1.NothingToDo {
+	if o.DetailedExitCode && p.Plan.Status.Verdict != v1alpha1.NothingToDo {
 		return &exit.Error{Code: exit.Changes}
 	}
 	return nil
 }
-
-// How much may be allocated before a collection, in percent of what lives.
-const (
-	smallHeap = 40
-	largeHeap = 400
-)
-
-// warn prints warnings, each once.
-func warn(w io.Writer, warnings []string) {
-	for i, warning := range warnings {
-		if !slices.Contains(warnings[:i], warning) {
-			fmt.Fprintf(w, "warning: %s\n", manifest.Printable(warning))
-		}
-	}
-}
-
-// spec is the question, as the plan repeats it.
-func (o *Options) spec(s *scene) v1alpha1.RolloutPlanSpec {
-	start := metav1.NewMicroTime(s.start)
-	return v1alpha1.RolloutPlanSpec{
-		Seed:              o.Seed,
-		KubernetesVersion: o.Version.String(),
-		Source:            s.source,
-		Context:           s.context,
-		Timing:            o.TimingName,
-		LimitSeconds:      o.Limit.Seconds(),
-		StartTime:         &start,
-		Workloads:         s.workloads,
-		World:             s.facts,
-	}
-}
-
-// defaultLimit is how far a run is followed: beyond the usual deadline of ten minutes.
-const defaultLimit = time.Hour

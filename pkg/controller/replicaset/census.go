@@ -2,6 +2,7 @@ package replicaset
 
 import (
 	"reflect"
+	"slices"
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -13,7 +14,7 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 )
 
-// census remembers what each pass saw in the pods of a ReplicaSet. What a cache
+// census remembers what was seen in the pods of each ReplicaSet. What a cache
 // holds never changes, so a pod that is the same object again needs no second
 // look: a pass over ten thousand pods costs little when few of them moved.
 type census struct {
@@ -21,21 +22,30 @@ type census struct {
 	sets map[engine.Key]*counted
 }
 
-// counted is the last pass over one ReplicaSet. It holds for the selector and
-// template labels it was made with.
+// counted is what the passes over one ReplicaSet saw. No two of them run at once.
 type counted struct {
+	// sights hold for the selector and template labels they were made with.
 	selector *metav1.LabelSelector
 	labels   map[string]string
-	sights   []sighting
+	sights   memory[sighting]
+	ranks    memory[rollout.RankLooks]
+	// related are all pods of a namespace, by the selectors they are held against.
+	selectors []*metav1.LabelSelector
+	related   map[string]*memory[relative]
 }
 
 // sighting is what matters of one pod.
 type sighting struct {
-	pod         *corev1.Pod
 	active      bool // neither ended nor asked to go
 	terminating bool // asked to go, still running, and matching the selector
 	mine        bool // controlled by the ReplicaSet and matching: claimed without a write
 	looks       rollout.PodLooks
+}
+
+// relative is what a pod is to the ReplicaSets of one owner.
+type relative struct {
+	related bool // active, and selected by one of them
+	node    string
 }
 
 func newCensus() *census { return &census{sets: map[engine.Key]*counted{}} }
@@ -46,54 +56,55 @@ func (c *census) forget(key engine.Key) {
 	delete(c.sets, key)
 }
 
-// look sees the pods, which are the ReplicaSet's in the cache, in their order.
-// The result belongs to the census until the next pass over the same key.
-func (c *census) look(rs *appsv1.ReplicaSet, selector labels.Selector, pods []*corev1.Pod) []sighting {
+// of is what is remembered of a ReplicaSet.
+func (c *census) of(key engine.Key) *counted {
 	c.mu.Lock()
-	last := c.sets[keyOf(rs)]
-	c.mu.Unlock()
-	if last == nil || last.selector != rs.Spec.Selector || !sameMap(last.labels, rs.Spec.Template.Labels) {
-		last = &counted{selector: rs.Spec.Selector, labels: rs.Spec.Template.Labels}
+	defer c.mu.Unlock()
+	set := c.sets[key]
+	if set == nil {
+		set = &counted{}
+		c.sets[key] = set
 	}
-	seen := last.sights
-	now := make([]sighting, 0, len(pods))
-	for _, pod := range pods {
-		// Pods leave and change far more rarely than they stay: what was seen
-		// before is next in line, or a little further on.
-		if i := seenAt(seen, pod); i >= 0 {
-			now = append(now, seen[i])
-			seen = seen[i+1:]
-			continue
-		}
-		now = append(now, see(rs, selector, pod))
-		if len(seen) > 0 && seen[0].pod.UID == pod.UID {
-			seen = seen[1:]
-		}
-	}
-	last.sights = now
-	c.mu.Lock()
-	c.sets[keyOf(rs)] = last
-	c.mu.Unlock()
-	return now
+	return set
 }
 
-// lookAhead is how far a pod is searched among those seen before.
-const lookAhead = 16
-
-func seenAt(seen []sighting, pod *corev1.Pod) int {
-	for i := range min(len(seen), lookAhead) {
-		if seen[i].pod == pod {
-			return i
-		}
+// look sees the pods, which are the ReplicaSet's in the cache, in their order.
+// The result belongs to the census until the next pass over the same key.
+func (c *counted) look(rs *appsv1.ReplicaSet, selector labels.Selector, pods []*corev1.Pod) []sighting {
+	if c.selector != rs.Spec.Selector || !sameMap(c.labels, rs.Spec.Template.Labels) {
+		c.selector, c.labels, c.sights = rs.Spec.Selector, rs.Spec.Template.Labels, memory[sighting]{}
 	}
-	return -1
+	return c.sights.recall(pods, func(pod *corev1.Pod) sighting { return see(rs, selector, pod) })
+}
+
+// relateTo forgets who was related when it was to other ReplicaSets, or to
+// others of their selectors.
+func (c *counted) relateTo(sets []*appsv1.ReplicaSet) {
+	selects := func(s *metav1.LabelSelector, rs *appsv1.ReplicaSet) bool { return s == rs.Spec.Selector }
+	if slices.EqualFunc(c.selectors, sets, selects) {
+		return
+	}
+	c.related, c.selectors = map[string]*memory[relative]{}, nil
+	for _, rs := range sets {
+		c.selectors = append(c.selectors, rs.Spec.Selector)
+	}
+}
+
+// relatives is what was seen in all pods of a namespace.
+func (c *counted) relatives(namespace string) *memory[relative] {
+	m := c.related[namespace]
+	if m == nil {
+		m = &memory[relative]{}
+		c.related[namespace] = m
+	}
+	return m
 }
 
 func see(rs *appsv1.ReplicaSet, selector labels.Selector, pod *corev1.Pod) sighting {
 	matches := selector.Matches(labels.Set(pod.Labels))
 	owner := metav1.GetControllerOfNoCopy(pod)
 	return sighting{
-		pod: pod, active: rollout.IsPodActive(pod),
+		active:      rollout.IsPodActive(pod),
 		terminating: matches && rollout.IsPodTerminating(pod),
 		mine:        matches && owner != nil && owner.UID == rs.UID,
 		looks:       rollout.LookAt(rs, pod),

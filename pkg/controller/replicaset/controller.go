@@ -119,20 +119,20 @@ type podsOf struct {
 	active      []*corev1.Pod // the ReplicaSet's, and before they are claimed nobody's
 	terminating int32
 	mine        bool       // all active ones are the ReplicaSet's without a write
-	sights      []sighting // what was seen of its own
+	sights      []sighting // what was seen of its own, active or not
 }
 
 // pods returns the active pods that are the ReplicaSet's or nobody's, and
 // counts its terminating ones.
 func (c *Controller) pods(cache engine.Cache, rs *appsv1.ReplicaSet, selector labels.Selector) podsOf {
 	owned := cache.PodsOf(rs.Namespace, rs.Name, rs.UID)
-	out := podsOf{mine: true, sights: c.census.look(rs, selector, owned)}
+	out := podsOf{mine: true, sights: c.census.of(keyOf(rs)).look(rs, selector, owned)}
 	out.active = owned[:0]
-	for i := range out.sights {
+	for i, pod := range owned {
 		s := &out.sights[i]
 		switch {
 		case s.active:
-			out.active = append(out.active, s.pod)
+			out.active = append(out.active, pod)
 			out.mine = out.mine && s.mine
 		case s.terminating:
 			out.terminating++

@@ -3,6 +3,7 @@ package replicaset
 import (
 	"context"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -96,18 +97,23 @@ func failures(errs []error) (n int, first error) {
 
 // deletePods deletes n of the active pods, those first that are missed least.
 func (c *Controller) deletePods(ctx context.Context, env *engine.Env, rs *appsv1.ReplicaSet, active []*corev1.Pod, n int) error {
-	var onNode map[string]int32
-	if n < len(active) {
-		onNode = c.relatedOnNodes(env.Cache, rs)
-	}
 	now := env.Clock.Now()
-	victims := c.version.ChooseVictims(active, onNode, n, now)
+	victims := c.victims(env.Cache, rs, active, n, now)
 	c.expectations.expectDeletions(keyOf(rs), podKeys(victims.Pods), now)
 	errs := env.Fanout(ctx, n, func(ctx context.Context, i int) error {
 		return c.deletePod(ctx, env, rs, victims.Pods[i], deletion(rs, victims.Why(i)))
 	})
 	_, err := failures(errs)
 	return err
+}
+
+// victims chooses n of the active pods.
+func (c *Controller) victims(cache engine.Cache, rs *appsv1.ReplicaSet, active []*corev1.Pod, n int, now time.Time) rollout.Victims {
+	if n == len(active) {
+		return c.version.ChooseVictims(active, nil, n, now)
+	}
+	looks := c.census.of(keyOf(rs)).ranks.recall(active, c.version.LookAtRank)
+	return rollout.ChooseAmong(looks, c.relatedOnNodes(cache, rs), n, now)
 }
 
 func podKeys(pods []*corev1.Pod) []engine.Key {
@@ -137,15 +143,21 @@ func (c *Controller) relatedOnNodes(cache engine.Cache, rs *appsv1.ReplicaSet) m
 	if owner == nil {
 		return nil
 	}
-	selectors, ok := c.relatedSelectors(cache.ReplicaSetsOf(owner.UID))
+	related := cache.ReplicaSetsOf(owner.UID)
+	set := c.census.of(keyOf(rs))
+	set.relateTo(related)
+	selectors, ok := c.relatedSelectors(related)
 	if !ok {
 		return nil
 	}
 	onNode := map[string]int32{}
 	for namespace, matching := range selectors { // sums do not depend on the order
-		for _, pod := range cache.PodsIn(namespace) {
-			if rollout.IsPodActive(pod) && matchesAny(matching, pod) {
-				onNode[pod.Spec.NodeName]++
+		relatives := set.relatives(namespace).recall(cache.PodsIn(namespace), func(pod *corev1.Pod) relative {
+			return relative{rollout.IsPodActive(pod) && matchesAny(matching, pod), pod.Spec.NodeName}
+		})
+		for i := range relatives {
+			if relatives[i].related {
+				onNode[relatives[i].node]++
 			}
 		}
 	}

@@ -59,10 +59,10 @@ func (c *Controller) createPod(ctx context.Context, env *engine.Env, rs *appsv1.
 		return errNoLabels
 	}
 	pod, err := env.API.CreatePod(ctx, wanted)
-	switch {
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return nil
-	case err != nil:
+	if err != nil {
+		if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+			return nil
+		}
 		env.Events.Event(rs, corev1.EventTypeWarning, rollout.FailedCreateReason, fmt.Sprintf("Error creating: %v", err))
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
@@ -44,6 +46,8 @@ var resources = map[string]served{
 	"limitranges":              {corev1.SchemeGroupVersion.WithKind("LimitRange"), func() runtime.Object { return &corev1.LimitRangeList{} }, ""},
 	"horizontalpodautoscalers": {autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"), func() runtime.Object { return &autoscalingv2.HorizontalPodAutoscalerList{} }, "autoscaling"},
 	"poddisruptionbudgets":     {policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), func() runtime.Object { return &policyv1.PodDisruptionBudgetList{} }, "policy"},
+	"events":                   {corev1.SchemeGroupVersion.WithKind("Event"), func() runtime.Object { return &corev1.EventList{} }, ""},
+	"leases":                   {coordinationv1.SchemeGroupVersion.WithKind("Lease"), func() runtime.Object { return &coordinationv1.LeaseList{} }, "coordination.k8s.io"},
 	"priorityclasses":          {schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), func() runtime.Object { return &schedulingv1.PriorityClassList{} }, "scheduling.k8s.io"},
 }
 
@@ -60,27 +64,41 @@ func (s *Server) read(r *http.Request, verb string, t target) runtime.Object {
 	if !ok {
 		return status(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource")
 	}
-	chosen, err := labels.Parse(r.URL.Query().Get("labelSelector"))
+	choose, err := chooser(r.URL.Query(), t)
 	if err != nil {
 		return status(http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
 	}
-	also, err := fields.ParseSelector(r.URL.Query().Get("fieldSelector"))
-	if err != nil {
-		return status(http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
-	}
+	s.data.Lock()
+	defer s.data.Unlock()
 	var found []runtime.Object
 	for _, obj := range s.Objects {
-		if obj.GetObjectKind().GroupVersionKind() == kind.gvk && matches(obj, chosen, also, t) {
+		if choose(obj) {
 			found = append(found, obj)
 		}
 	}
 	if verb == "list" {
-		return page(kind, found, r.URL.Query())
+		list := page(kind, found, r.URL.Query())
+		if l, err := meta.ListAccessor(list); err == nil {
+			l.SetResourceVersion(strconv.Itoa(firstVersion + len(s.changes)))
+		}
+		return list
 	}
 	if len(found) == 0 {
 		return notFound(t)
 	}
 	return found[0]
+}
+
+// chooser picks the objects that a request is about.
+func chooser(query url.Values, t target) (func(runtime.Object) bool, error) {
+	chosen, err := labels.Parse(query.Get("labelSelector"))
+	if err != nil {
+		return nil, err
+	}
+	also, err := fields.ParseSelector(query.Get("fieldSelector"))
+	return func(obj runtime.Object) bool {
+		return obj.GetObjectKind().GroupVersionKind() == resources[t.resource].gvk && matches(obj, chosen, also, t)
+	}, err
 }
 
 func notFound(t target) *metav1.Status {
@@ -123,9 +141,11 @@ func page(kind served, found []runtime.Object, query url.Values) runtime.Object 
 	return list
 }
 
-// write answers dry runs of create and patch.
+// write answers dry runs of create and patch, and carries all others out where
+// the server is Live.
 func (s *Server) write(r *http.Request, verb string, t target) runtime.Object {
-	if r.URL.Query().Get("dryRun") != metav1.DryRunAll {
+	real := r.URL.Query().Get("dryRun") != metav1.DryRunAll
+	if real && !s.Live {
 		return status(http.StatusInternalServerError, metav1.StatusReasonInternalError, "this is not a dry run")
 	}
 	if s.Refuse != nil {
@@ -133,12 +153,17 @@ func (s *Server) write(r *http.Request, verb string, t target) runtime.Object {
 			return refusal
 		}
 	}
-	if kind := r.Header.Get("Content-Type"); r.Method == http.MethodPost && kind != runtime.ContentTypeJSON {
+	if kind := r.Header.Get("Content-Type"); !real && r.Method == http.MethodPost && kind != runtime.ContentTypeJSON {
 		return status(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "content type "+kind)
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return status(http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
+	}
+	if real {
+		s.data.Lock()
+		defer s.data.Unlock()
+		return s.store(r, t, body)
 	}
 	out, err := s.changed(r, t, body)
 	if err != nil {
@@ -182,6 +207,15 @@ func defaulted(d *appsv1.Deployment) *appsv1.Deployment {
 	if d.Spec.Replicas == nil {
 		one := int32(1)
 		d.Spec.Replicas = &one
+	}
+	if d.Spec.Strategy.Type == "" {
+		quarter := intstr.FromString("25%")
+		d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType,
+			RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &quarter, MaxUnavailable: &quarter}}
+	}
+	if d.Spec.ProgressDeadlineSeconds == nil {
+		limit := int32(600)
+		d.Spec.ProgressDeadlineSeconds = &limit
 	}
 	d.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
 	return d

@@ -1,6 +1,6 @@
 // Package livetest is an API server for tests: it serves objects that a test
 // gives it, in pages, as JSON or protobuf, to a user who may do what the test
-// says. Dry runs are answered; nothing is ever changed.
+// says. Dry runs are answered; nothing is changed unless the server is Live.
 package livetest
 
 import (
@@ -33,10 +33,18 @@ type Server struct {
 	Expired bool
 	// Now is the server's clock.
 	Now func() time.Time
+	// Live serves watches and carries writes out.
+	Live bool
 	// Delay is how long each answer takes.
 	Delay time.Duration
 
 	http *httptest.Server
+
+	data    sync.Mutex // of Objects and all of the store below
+	changes []change
+	news    chan struct{} // closed at the next change
+	made    int
+	broken  chan struct{} // closed to cut all watches
 
 	mu       sync.Mutex
 	requests []string
@@ -51,12 +59,31 @@ func (s *Server) Start() *Server {
 	if s.Now == nil {
 		s.Now = time.Now
 	}
+	s.news, s.broken = make(chan struct{}), make(chan struct{})
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	return s
 }
 
 // Close ends the server.
-func (s *Server) Close() { s.http.Close() }
+func (s *Server) Close() {
+	s.CutWatches()
+	s.http.CloseClientConnections()
+	s.http.Close()
+}
+
+// CutWatches ends all watches there are, as a restart of the server does.
+func (s *Server) CutWatches() {
+	s.data.Lock()
+	defer s.data.Unlock()
+	close(s.broken)
+	s.broken = make(chan struct{})
+}
+
+func (s *Server) cut() <-chan struct{} {
+	s.data.Lock()
+	defer s.data.Unlock()
+	return s.broken
+}
 
 // URL is the server's address.
 func (s *Server) URL() string { return s.http.URL }
@@ -146,17 +173,23 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"major":"1","minor":"37","gitVersion":%q}`, s.Version)
 		return
 	}
+	if s.discover(w, r) {
+		return
+	}
 	t := parse(r.URL.Path)
 	verb := verbOf(r, t)
 	if s.Allowed != nil && !s.Allowed(verb, strings.TrimSuffix(t.resource+"/"+t.subresource, "/"), t.namespace) {
 		reply(w, r, forbidden(verb, t))
 		return
 	}
-	if verb != "get" && verb != "list" {
+	switch verb {
+	case "watch":
+		s.watch(w, r, t)
+	case "get", "list":
+		reply(w, r, s.read(r, verb, t))
+	default:
 		reply(w, r, s.write(r, verb, t))
-		return
 	}
-	reply(w, r, s.read(r, verb, t))
 }
 
 func verbOf(r *http.Request, t target) string {
@@ -165,6 +198,12 @@ func verbOf(r *http.Request, t target) string {
 		return "patch"
 	case r.Method == http.MethodPost:
 		return "create"
+	case r.Method == http.MethodPut:
+		return "update"
+	case r.Method == http.MethodDelete:
+		return "delete"
+	case r.URL.Query().Get("watch") == "true":
+		return "watch"
 	case t.name == "":
 		return "list"
 	}

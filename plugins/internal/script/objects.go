@@ -9,7 +9,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,8 +24,8 @@ import (
 
 // parse reads objects: YAML documents, or one a line in short:
 //
-//	node NAME [cpu= memory= pods= labels=k=v,k=v taint=key:Effect cordoned=true]
-//	pod NAME [cpu= memory= node= phase= ready=true labels= owner=RS image= grace=S host=PORT priority= init=CPU]
+//	node NAME [cpu= memory= pods= labels=k=v,k=v taint=key:Effect cordoned=true ready=True]
+//	pod NAME [cpu= memory= node= phase= ready=true labels= owner=RS image= grace=S host=PORT priority= init=CPU tolerates=KEY:SECONDS,…]
 //	replicaset NAME [owner=DEPLOYMENT]
 //	deployment NAME
 //	quota NAME [hard=k=v,k=v]
@@ -55,7 +57,7 @@ var decoder = newDecoder()
 
 func newDecoder() runtime.Decoder {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, schedulingv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme, policyv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			panic(err) // only for types that contradict each other
 		}
@@ -174,6 +176,9 @@ func node(meta metav1.ObjectMeta, args Args) *corev1.Node {
 	if key, effect, ok := strings.Cut(args["taint"], ":"); ok {
 		n.Spec.Taints = []corev1.Taint{{Key: key, Effect: corev1.TaintEffect(effect)}}
 	}
+	if v := args["ready"]; v != "" {
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionStatus(v)}}
+	}
 	return n
 }
 
@@ -224,6 +229,13 @@ func pod(meta metav1.ObjectMeta, args Args) *corev1.Pod {
 	if v := args["priority"]; v != "" {
 		value := int32(number(v))
 		p.Spec.Priority = &value
+	}
+	for item := range strings.SplitSeq(args["tolerates"], ",") {
+		if key, seconds, ok := strings.Cut(item, ":"); ok {
+			n := number(seconds)
+			p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{
+				Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &n})
+		}
 	}
 	p.Status = status(args)
 	return p

@@ -169,7 +169,8 @@ func (c *Case) get(args Args) (string, error) {
 }
 
 func namespaceOf(resource string) string {
-	if resource == sim.Nodes || resource == sim.Namespaces || resource == sim.PriorityClasses {
+	switch resource {
+	case sim.Nodes, sim.Namespaces, sim.PriorityClasses, sim.PersistentVolumes, sim.StorageClasses, sim.VolumeAttachments:
 		return ""
 	}
 	return "default"

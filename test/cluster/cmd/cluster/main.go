@@ -1,8 +1,10 @@
 // Command cluster starts a control plane for a person and prints where its
-// kubeconfig is. Ctrl-C ends it and removes everything.
+// kubeconfig is. Ctrl-C ends it and removes everything; the line "restart" on
+// standard input crashes the API server and starts it anew.
 package main
 
 import (
+	"bufio"
 	"context"
 	"flag"
 	"fmt"
@@ -56,11 +58,36 @@ func serve(ctx context.Context, o cluster.Options) error {
 	if err == nil {
 		fmt.Println("export KUBECONFIG=" + path)
 		fmt.Fprintln(os.Stderr, "kubectl of this version:", c.Path(cluster.Kubectl))
-		fmt.Fprintln(os.Stderr, "Ctrl-C ends the cluster")
-		<-ctx.Done()
+		fmt.Fprintln(os.Stderr, "Ctrl-C ends the cluster; restart and Enter restarts its API server")
+		err = obey(ctx, c)
 	}
 	if closing := c.Close(); err == nil {
 		err = closing
 	}
 	return err
+}
+
+// obey does what standard input says until ctx ends.
+func obey(ctx context.Context, c *cluster.Cluster) error {
+	lines := make(chan string)
+	go func() {
+		for s := bufio.NewScanner(os.Stdin); s.Scan(); {
+			lines <- s.Text()
+		}
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case line := <-lines:
+			if line != "restart" {
+				fmt.Fprintf(os.Stderr, "%q: it takes restart\n", line)
+				continue
+			}
+			if err := c.RestartAPIServer(ctx); err != nil {
+				return err
+			}
+			fmt.Println("restarted")
+		}
+	}
 }

@@ -1,0 +1,218 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/change"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/exit"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/kubectl"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/live"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/timeline"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+)
+
+// patience is how long trouble that may pass is let stand while nothing moves.
+const patience = 10 * time.Second
+
+// failing gives up on what waiting does not heal.
+func (s *session) failing(snapshot *live.Snapshot) *ending {
+	if !s.FailFast {
+		return nil
+	}
+	now := map[string]time.Time{}
+	for _, at := range s.workloads {
+		for _, t := range snapshot.Troubles(at, s.Restarts) {
+			key := t.Type + " " + at.String()
+			since, known := s.standing[key]
+			if !known {
+				since = time.Now()
+			}
+			now[key] = since
+			if t.Lasting || time.Since(since) > patience && time.Since(s.moved) > patience {
+				return &ending{code: exit.Failed, reason: fmt.Sprintf("%s: %s", named(t.Object), t.Message)}
+			}
+		}
+	}
+	s.standing = now
+	return nil
+}
+
+// react is what --on-failure asks for; the answer says what was done.
+func (s *session) react(ctx context.Context) string {
+	var set change.Set
+	done := ""
+	switch s.OnFailure {
+	case failurePause:
+		set.Pause, done = true, "paused"
+	case failureUndo:
+		set.Undo, done = new(int64), "undone"
+	default:
+		return ""
+	}
+	text := ""
+	for _, at := range s.workloads {
+		if at.Kind != "Deployment" || s.follower.Gone(at) {
+			continue
+		}
+		err := s.follower.Making(ctx, func() error {
+			_, err := s.kubectl(kubectl.DryRunNone).Change(ctx, set, at)
+			return err
+		})
+		if err != nil {
+			text += fmt.Sprintf("; %s could not be %s: %v", named(at), done, err)
+			continue
+		}
+		text += fmt.Sprintf("; %s was %s", named(at), done)
+	}
+	time.Sleep(lag)
+	return text
+}
+
+// hold is a pause of our own.
+type hold struct {
+	on, over bool
+	signal   chan struct{}
+}
+
+// resume has a value when it is time to go on.
+func (h *hold) resume() <-chan struct{} {
+	if !h.on {
+		return nil
+	}
+	return h.signal
+}
+
+// pauseAt pauses once enough new pods are available.
+func (s *session) pauseAt(ctx context.Context, snapshot *live.Snapshot) {
+	if !s.PauseAt.Given || s.hold.on || s.hold.over {
+		return
+	}
+	available, desired := int32(0), int32(0)
+	for _, d := range snapshot.Deployments {
+		available += snapshot.NewAvailable(trace.Ref{Kind: "Deployment", Namespace: d.Namespace, Name: d.Name})
+		desired += rollout.Desired(d)
+	}
+	if desired == 0 || available < s.PauseAt.Of(desired) || available >= desired {
+		return
+	}
+	if err := s.each(ctx, change.Set{Pause: true}); err != nil {
+		s.screen.problem(fmt.Errorf("pausing: %w", err))
+		s.hold.over = true
+		return
+	}
+	s.hold.on, s.hold.signal = true, make(chan struct{}, 1)
+	how := "press Enter to go on"
+	if s.ResumeAfter > 0 {
+		how = "it goes on after " + s.ResumeAfter.String()
+		time.AfterFunc(s.ResumeAfter, func() { s.hold.signal <- struct{}{} })
+	} else {
+		keys, signal := s.line(), s.hold.signal
+		go func() {
+			if _, pressed := <-keys; pressed {
+				signal <- struct{}{}
+			}
+		}()
+	}
+	s.screen.note("paused", fmt.Sprintf("%d of %d new pods are available (--pause-at %s): the template is rolled out no further, "+
+		"while a change of replicas would be shared among old and new pods in proportion; %s", available, desired, s.PauseAt, how))
+}
+
+// unpause goes on after a pause of our own.
+func (s *session) unpause(ctx context.Context) {
+	s.hold.on, s.hold.over = false, true
+	if err := s.each(ctx, change.Set{Resume: true}); err != nil {
+		s.screen.problem(fmt.Errorf("resuming: %w", err))
+	}
+}
+
+// each makes a change to all Deployments.
+func (s *session) each(ctx context.Context, set change.Set) error {
+	for _, at := range s.workloads {
+		if at.Kind != "Deployment" {
+			continue
+		}
+		err := s.follower.Making(ctx, func() error {
+			_, err := s.kubectl(kubectl.DryRunNone).Change(ctx, set, at)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// How often the time left is reckoned: on a terminal, whose last line shows it,
+// and elsewhere, where each time is a line.
+const (
+	reckonOften  = 5 * time.Second
+	reckonSeldom = 30 * time.Second
+)
+
+// reckon simulates from what there is now how long it will take, and says what
+// the plan has next.
+func (s *session) reckon(ctx context.Context, snapshot *live.Snapshot) {
+	if s.screen.live == nil {
+		return
+	}
+	every := reckonSeldom
+	if s.screen.redo {
+		every = reckonOften
+	}
+	due := time.Since(s.reckoned) >= every && time.Since(s.started) > time.Second
+	if due {
+		s.reckoned = time.Now()
+		s.left = s.timeLeft(ctx, snapshot)
+	}
+	events := s.screen.all()
+	if len(events) == 0 {
+		return
+	}
+	tl := timeline.Build(events, timeline.Options{Started: s.screen.spec.Started(), Workloads: s.workloads})
+	text := s.next(tl)
+	if s.left != "" {
+		text += "; " + s.left
+	}
+	switch {
+	case s.screen.redo:
+		_ = s.screen.live.Status(text)
+	case due:
+		s.screen.note("next", text)
+	}
+}
+
+func (s *session) next(tl *timeline.Timeline) string {
+	step, ok := tl.Next(s.screen.spec.Predicted)
+	if !ok {
+		return "no step is left of the plan"
+	}
+	passed := time.Since(s.started).Seconds()
+	when := fmt.Sprintf("planned at %.1fs", step.OffsetSeconds)
+	if passed > step.OffsetSeconds+0.5 {
+		when += fmt.Sprintf(", %.1fs ago", passed-step.OffsetSeconds)
+	}
+	return fmt.Sprintf("next %s %d -> %d, %s", step.ReplicaSet.Name, step.From, step.To, when)
+}
+
+// timeLeft words what a simulation from here comes to.
+func (s *session) timeLeft(ctx context.Context, snapshot *live.Snapshot) string {
+	plan, err := s.plan.Continue(ctx, snapshot)
+	if err != nil {
+		return ""
+	}
+	took := time.Duration(math.Round(plan.Status.DurationSeconds*10)) * 100 * time.Millisecond
+	switch plan.Status.Verdict {
+	case v1alpha1.Complete:
+		return fmt.Sprintf("about %s left", took)
+	case v1alpha1.NothingToDo:
+		return "nothing is left to do"
+	case v1alpha1.DeadlineExceeded:
+		return fmt.Sprintf("from here it misses its deadline in %s", took)
+	}
+	return "from here it ends as " + string(plan.Status.Verdict)
+}

@@ -1,0 +1,145 @@
+package apply
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/manifest"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/timeline"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/view"
+)
+
+// screen is where the trace goes: to people as rows, to programs as lines, and
+// into a recording.
+type screen struct {
+	job  *job
+	live *view.Live // nil for programs
+	redo bool       // a terminal, whose last line may be written again
+
+	mu     sync.Mutex
+	spec   v1alpha1.RolloutPlanSpec
+	events []trace.Event
+	record *os.File
+	lines  []io.Writer // for JSON lines
+	failed error       // the first failure to write
+	told   map[string]bool
+}
+
+func (j *job) newScreen() (*screen, error) {
+	s := &screen{job: j, told: map[string]bool{}}
+	if j.Record != "" {
+		file, err := os.OpenFile(j.Record, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		s.record = file
+		s.lines = append(s.lines, file)
+	}
+	if j.Format == "jsonl" {
+		s.lines = append(s.lines, j.Out)
+	}
+	s.redo = isTerminal(j.Out)
+	return s, nil
+}
+
+// began writes the header; what was found before is part of it.
+func (s *screen) began(spec v1alpha1.RolloutPlanSpec) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.spec = spec
+	for _, w := range s.lines {
+		s.keep(view.Header(w, spec))
+		for _, e := range s.events {
+			s.keep(view.Line(w, e))
+		}
+	}
+	if s.job.people {
+		options, err := s.job.ViewOptions(s.job.Out)
+		s.keep(err)
+		s.live = view.NewLive(s.job.Out, spec, options)
+	}
+}
+
+// keep keeps the first failure.
+func (s *screen) keep(err error) {
+	if s.failed == nil {
+		s.failed = err
+	}
+}
+
+// take keeps an event, and passes it on to those who read lines.
+func (s *screen) take(e trace.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events = append(s.events, e)
+	if s.spec.StartTime == nil {
+		return
+	}
+	for _, w := range s.lines {
+		s.keep(view.Line(w, e))
+	}
+}
+
+// all are the events so far.
+func (s *screen) all() []trace.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.events)
+}
+
+// update shows people what is new.
+func (s *screen) update() error {
+	events := s.all()
+	if s.live != nil {
+		return s.live.Update(events)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// note says something to people that is no part of the trace.
+func (s *screen) note(label, text string) {
+	if s.live != nil {
+		_ = s.live.Note(label, text) // the next row tells of a failure
+	}
+}
+
+// problem warns, of the same only once.
+func (s *screen) problem(err error) {
+	text := manifest.Printable(err.Error())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.told[text] {
+		s.told[text] = true
+		fmt.Fprintf(s.job.ErrOut, "warning: %s\n", text)
+	}
+}
+
+// finish shows what became of it all.
+func (s *screen) finish() (*v1alpha1.RolloutPlan, error) {
+	plan := timeline.NewPlan(s.spec, s.all())
+	switch {
+	case s.live != nil:
+		if err := s.update(); err != nil {
+			return plan, err
+		}
+		return plan, s.live.Finish(plan)
+	case s.job.Format != "jsonl":
+		return plan, s.job.show(s.job.Out, plan)
+	}
+	return plan, s.failed
+}
+
+func (s *screen) close() {
+	if s.record != nil {
+		if err := s.record.Close(); err != nil {
+			fmt.Fprintf(s.job.ErrOut, "warning: writing %s: %v\n", s.job.Record, err)
+		}
+	}
+}

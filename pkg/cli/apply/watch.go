@@ -1,0 +1,246 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/exit"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/live"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/timeline"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+)
+
+// session is a rollout while it is followed.
+type session struct {
+	*job
+	screen    *screen
+	follower  *live.Follower
+	host      *live.Host // when this process drives
+	workloads []trace.Ref
+
+	started  time.Time
+	moved    time.Time // something has changed
+	reckoned time.Time // the time left was last estimated
+	left     string
+	seen     int // events looked at for divergence
+	hold     hold
+	standing map[string]time.Time // trouble, since when
+}
+
+// ending is why a session ends.
+type ending struct {
+	why    string // of trace.Ended; empty when it was cut short
+	code   exit.Code
+	reason string // for people; empty when it went well
+}
+
+// How often people are shown what is new, how long statuses may lag behind
+// their end, and how long a pause must be quiet to be one.
+const (
+	refresh = 200 * time.Millisecond
+	lag     = 600 * time.Millisecond
+	quiet   = 3 * time.Second
+)
+
+// watch follows the rollout until it has ended one way or another.
+func (s *session) watch(ctx context.Context) ending {
+	s.started, s.moved, s.standing = time.Now(), time.Now(), map[string]time.Time{}
+	tick := time.NewTicker(refresh)
+	defer tick.Stop()
+	var timeout <-chan time.Time
+	if s.Timeout > 0 {
+		timeout = time.After(s.Timeout)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return ending{code: exit.Failure, reason: "interrupted"}
+		case <-timeout:
+			return ending{why: "Limit", code: exit.Failed, reason: fmt.Sprintf("it is not complete after %s (--timeout)", s.Timeout)}
+		case <-s.follower.Changed():
+			s.moved = time.Now()
+		case <-s.hold.resume():
+			s.unpause(ctx)
+		case <-tick.C:
+		}
+		if end := s.look(ctx); end != nil {
+			return *end
+		}
+	}
+}
+
+// look is one look at everything: shown, guarded and judged.
+func (s *session) look(ctx context.Context) *ending {
+	if err := s.screen.update(); err != nil {
+		return &ending{code: exit.Failure, reason: "showing it: " + err.Error()}
+	}
+	if err := s.hostEnded(); err != nil {
+		return &ending{code: exit.Failed, reason: "this process no longer drives the rollout: " + err.Error()}
+	}
+	snapshot := s.follower.Snapshot()
+	if end := s.diverged(); end != nil {
+		return end
+	}
+	if end := s.ended(snapshot); end != nil {
+		return end
+	}
+	if end := s.failing(snapshot); end != nil {
+		return end
+	}
+	s.pauseAt(ctx, snapshot)
+	s.reckon(ctx, snapshot)
+	return nil
+}
+
+// hostEnded is why our own controllers have stopped; nil while they run.
+func (s *session) hostEnded() error {
+	if s.host == nil {
+		return nil
+	}
+	select {
+	case <-s.host.Done():
+	default:
+		return nil
+	}
+	if err := s.host.Wait(); err != nil {
+		var occupied *live.OccupiedError
+		if errors.As(err, &occupied) {
+			s.host = nil // somebody else acts after all: that one is followed
+			s.screen.note("driver", occupied.How+": it is followed from here on")
+			return nil
+		}
+		return err
+	}
+	return errors.New("the controllers were stopped")
+}
+
+// ended judges how the workloads stand; nil while one goes on.
+func (s *session) ended(snapshot *live.Snapshot) *ending {
+	ends := map[string][]string{}
+	for _, at := range s.workloads {
+		end := s.endOf(snapshot, at)
+		if end == "" {
+			return nil
+		}
+		ends[end] = append(ends[end], named(at))
+	}
+	switch {
+	case len(ends["Gone"]) > 0:
+		return &ending{why: "Gone", code: exit.Failed, reason: strings.Join(ends["Gone"], ", ") + " was deleted"}
+	case len(ends[rollout.EndDeadline]) > 0:
+		return &ending{why: rollout.EndDeadline, code: exit.Failed, reason: "its progress deadline has passed"}
+	case len(ends[rollout.EndPaused]) > 0:
+		return &ending{why: rollout.EndPaused}
+	}
+	return &ending{why: rollout.EndComplete}
+}
+
+func (s *session) endOf(snapshot *live.Snapshot, at trace.Ref) string {
+	end := ""
+	switch obj := snapshot.Find(at).(type) {
+	case *appsv1.Deployment:
+		if s.follower.Lags(obj) {
+			return ""
+		}
+		end = rollout.DeploymentEnd(obj)
+	case *appsv1.ReplicaSet:
+		if s.follower.Lags(obj) {
+			return ""
+		}
+		end = rollout.ReplicaSetEnd(obj)
+	default:
+		if s.follower.Gone(at) {
+			end = "Gone"
+		}
+	}
+	if end == rollout.EndPaused && !s.pausedForGood() {
+		return ""
+	}
+	return end
+}
+
+// pausedForGood says that a pause is what was asked for, and that nothing goes
+// on any more. One of our own, or somebody else's mid-way, is waited out.
+func (s *session) pausedForGood() bool {
+	return s.plan.Plan.Status.Verdict == v1alpha1.Paused && time.Since(s.moved) > quiet
+}
+
+// diverged looks at what is new for what was not planned.
+func (s *session) diverged() *ending {
+	events := s.screen.all()
+	fresh := events[s.seen:]
+	s.seen = len(events)
+	for _, e := range fresh {
+		what := ""
+		switch d := e.Detail.(type) {
+		case trace.Budgeted:
+			if d.Rule == trace.Unexplained {
+				what = fmt.Sprintf("%s was sized to %d, which the controllers' logic does not give", named(e.Object), d.Result)
+			}
+		case trace.Changed:
+			if e.Actor != trace.ActorYou {
+				what = fmt.Sprintf("%s was changed by %s meanwhile (%s)", named(e.Object), e.Actor, d.Verb)
+				s.screen.note("note", what+": it is followed as it is now")
+			}
+		}
+		if what != "" && s.FailOnDivergence {
+			return &ending{code: exit.Diverged, reason: what}
+		}
+	}
+	return nil
+}
+
+// finish closes the trace, shows the result and acts on a failure.
+func (s *session) finish(ctx context.Context, end ending) error {
+	if ctx.Err() == nil {
+		time.Sleep(lag) // the pods of an end lag a little behind the statuses
+	}
+	if end.code == exit.Done && s.FailOnDivergence {
+		if verdict := timeline.NewPlan(s.screen.spec, s.screen.all()).Status.Verdict; end.why == rollout.EndComplete && s.plan.Plan.Status.Verdict.WorseThan(v1alpha1.Complete) {
+			end.code, end.reason = exit.Diverged, fmt.Sprintf("it ended as %s, planned was %s", verdict, s.plan.Plan.Status.Verdict)
+		}
+	}
+	if end.code == exit.Failed || end.code == exit.Diverged {
+		end.reason += s.react(context.WithoutCancel(ctx))
+	}
+	if end.why != "" {
+		s.follower.End(end.why)
+	}
+	s.follower.Close()
+	_, err := s.screen.finish()
+	switch {
+	case end.code == exit.Failure && ctx.Err() != nil:
+		return &exit.Error{Code: exit.Failure, Message: s.goesOn()}
+	case end.code != exit.Done:
+		return &exit.Error{Code: end.code, Message: fmt.Sprintf("the rollout of %s %s: %s", s.names(), words[end.code], end.reason)}
+	}
+	return err
+}
+
+var words = map[exit.Code]string{exit.Failure: "is no longer followed", exit.Failed: "failed", exit.Diverged: "left the plan"}
+
+func (s *session) names() string {
+	var all []string
+	for _, at := range s.workloads {
+		all = append(all, named(at))
+	}
+	return strings.Join(all, ", ")
+}
+
+// goesOn is said to who stops watching.
+func (s *session) goesOn() string {
+	again := "kubectl rollout-sim plan " + named(s.workloads[0]) + " -n " + s.workloads[0].Namespace
+	if s.host != nil {
+		return "stopped; nothing drives the rollout now. To go on: kubectl rollout-sim controllers -n " + s.workloads[0].Namespace + "; to look again: " + again
+	}
+	return "stopped watching; the rollout goes on. To look again: " + again
+}
+
+func named(at trace.Ref) string { return strings.ToLower(at.Kind) + "/" + at.Name }

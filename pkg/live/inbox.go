@@ -1,0 +1,98 @@
+package live
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
+)
+
+// arrival is what a watch brought.
+type arrival struct {
+	verb    engine.Verb
+	obj     Object
+	initial bool // it was there when the watch began
+	at      time.Time
+}
+
+// inbox keeps what several watches bring until it has settled.
+type inbox struct {
+	mu   sync.Mutex
+	list []arrival
+	held int // while a change of the user's is under way
+}
+
+func (b *inbox) put(a arrival) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.list = append(b.list, a)
+}
+
+func (b *inbox) hold() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held++
+}
+
+func (b *inbox) release() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held--
+}
+
+// take removes what came before a moment, what was there first, then in the
+// order of the server's writes.
+func (b *inbox) take(before time.Time) []arrival {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.held > 0 {
+		return nil
+	}
+	n := 0
+	for n < len(b.list) && !b.list[n].at.After(before) {
+		n++
+	}
+	out := slices.Clone(b.list[:n])
+	b.list = slices.Delete(b.list, 0, n)
+	slices.SortStableFunc(out, compareArrivals)
+	for i := 1; i < len(out); i++ { // a watch that lags does not turn time back
+		if out[i].at.Before(out[i-1].at) {
+			out[i].at = out[i-1].at
+		}
+	}
+	return out
+}
+
+func compareArrivals(a, b arrival) int {
+	if a.initial != b.initial {
+		if a.initial {
+			return -1
+		}
+		return 1
+	}
+	if a.initial {
+		return cmp.Compare(kindOrder(a.obj), kindOrder(b.obj))
+	}
+	order, err := resourceversion.CompareResourceVersion(a.obj.GetResourceVersion(), b.obj.GetResourceVersion())
+	if err != nil {
+		return 0
+	}
+	return order
+}
+
+// kindOrder puts owners before what they own.
+func kindOrder(obj Object) int {
+	switch refOf(obj).Kind {
+	case "Deployment":
+		return 0
+	case "ReplicaSet":
+		return 1
+	case "Pod":
+		return 2
+	}
+	return 3
+}

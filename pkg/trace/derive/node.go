@@ -1,0 +1,37 @@
+package derive
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+)
+
+// Node emits what a write changed in a node: its conditions and its taints.
+func Node(node, old *corev1.Node, emit Emit) {
+	conditions(nodeConditions(node), nodeConditions(old), emit)
+	for i := range node.Spec.Taints {
+		if !hasTaint(old, &node.Spec.Taints[i]) {
+			emit(trace.Tainted{Taint: node.Spec.Taints[i].ToString()})
+		}
+	}
+	for i := range old.Spec.Taints {
+		if !hasTaint(node, &old.Spec.Taints[i]) {
+			emit(trace.Tainted{Taint: old.Spec.Taints[i].ToString(), Removed: true})
+		}
+	}
+}
+
+// hasTaint compares by key and effect, of which a node has each pair once.
+func hasTaint(node *corev1.Node, t *corev1.Taint) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(have corev1.Taint) bool { return have.MatchTaint(t) })
+}
+
+func nodeConditions(node *corev1.Node) []trace.ConditionChanged {
+	var out []trace.ConditionChanged
+	for _, c := range node.Status.Conditions {
+		out = append(out, trace.ConditionChanged{Condition: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message})
+	}
+	return out
+}

@@ -1,0 +1,82 @@
+package scheduler
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	schedulinghelpers "k8s.io/component-helpers/scheduling/corev1"
+)
+
+// place puts a pod on a node, or takes in a change of one that is there.
+func (c *cluster) place(pod *corev1.Pod, name string, assumed bool) {
+	live := pod.DeletionTimestamp == nil
+	g := c.groupOf(pod)
+	if p, ok := c.pods[pod.UID]; ok {
+		if p.node.name == name && p.group == g && p.live == live && !resized(pod) {
+			p.pod, p.assumed = pod, p.assumed && assumed
+			return
+		}
+		c.displace(pod.UID)
+	}
+	c.version++
+	p := c.prepare(pod, c.node(name), g)
+	p.assumed = assumed
+	c.pods[pod.UID] = p
+	p.index = len(p.node.pods)
+	p.node.pods = append(p.node.pods, p)
+	c.count(p, 1)
+}
+
+// prepare reads what a pod takes of a node.
+func (c *cluster) prepare(pod *corev1.Pod, n *node, g *group) *placed {
+	return &placed{pod: pod, node: n, group: g, need: c.requests(pod), ports: hostPorts(pod), claims: claimsOf(pod), live: pod.DeletionTimestamp == nil}
+}
+
+// displace takes a pod off its node; it reports whether the pod was on one.
+func (c *cluster) displace(uid types.UID) bool {
+	p, ok := c.pods[uid]
+	if !ok {
+		return false
+	}
+	c.version++
+	delete(c.pods, uid)
+	c.count(p, -1)
+	n := p.node
+	last := n.pods[len(n.pods)-1]
+	n.pods[p.index], last.index = last, p.index
+	n.pods[len(n.pods)-1] = nil
+	n.pods = n.pods[:len(n.pods)-1]
+	c.discard(n)
+	return true
+}
+
+// count adds a pod to everything that is counted, or takes it out again.
+func (c *cluster) count(p *placed, sign int) {
+	n, g := p.node, p.group
+	n.used.add(p.need.asked, int64(sign))
+	n.scored.add(p.need.scored, int64(sign))
+	n.count += int64(sign)
+	for _, port := range p.ports {
+		n.ports.add(port, sign)
+	}
+	for _, claim := range p.claims {
+		if c.claims[claim] += sign; c.claims[claim] == 0 {
+			delete(c.claims, claim)
+		}
+	}
+	rank := schedulinghelpers.PodPriority(p.pod)
+	if c.ranks[rank] += sign; c.ranks[rank] == 0 {
+		delete(c.ranks, rank)
+	}
+	n.groups[g] += sign
+	g.nodes[n] += sign
+	if n.groups[g] == 0 {
+		delete(n.groups, g)
+		delete(g.nodes, n)
+	}
+	live := 0
+	if p.live {
+		live = sign
+		g.live = plus(g.live, n.slot, sign)
+	}
+	g.count(n, sign, live)
+}
