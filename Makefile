@@ -62,12 +62,12 @@ e2e: tools ## Plan and make real rollouts on a real control plane, and compare; 
 	cd test && $(GO) test ./e2e -v -count=1 -timeout 30m $(if $(REWRITE),-args -rewrite)
 
 .PHONY: live
-live: ## Drive a real API server with our controllers; builds a control plane
-	cd test/live && $(GO) test -count=1 -timeout 40m ./...
+live: tools ## Drive a real API server with our controllers, killed at the moments of SEED=1
+	cd test/live && $(GO) test -v -count=1 -timeout 40m -parallel 8 . $(if $(SEED),-args -seed=$(SEED))
 
 .PHONY: conformance
-conformance: ## Let Kubernetes' own end-to-end suite judge the controllers
-	cd test/live && $(GO) test -count=1 -timeout 90m -run TestConformance . -args -conformance
+conformance: tools ## Let Kubernetes' own end-to-end suite judge the controllers
+	cd test/live && $(GO) test -v -count=1 -timeout 90m -run TestConformance . -args -conformance
 
 .PHONY: fuzz
 fuzz: ## Fuzz the decoder and random worlds, half a minute each
@@ -75,8 +75,11 @@ fuzz: ## Fuzz the decoder and random worlds, half a minute each
 	$(GO) test ./pkg/scenario -run '^$$' -fuzz FuzzWorld -fuzztime 30s
 
 .PHONY: bench
-bench: ## Measure full rollouts of 10 to 10,000 replicas
-	$(GO) test ./pkg/scenario -run '^$$' -bench Rollout -short -benchmem -benchtime 3x
+bench: build ## Measure rollouts, sweeps, dumps and the start of the command; docs/performance.md
+	$(GO) test ./pkg/scenario -run '^$$' -bench 'Rollout|Trace|Constrained' -short -benchmem -benchtime 3x
+	$(GO) test ./pkg/cli/plan -run '^$$' -bench Runs -benchmem -benchtime 100x
+	$(GO) test ./pkg/manifest -run '^$$' -bench List -benchmem
+	for i in 1 2 3 4 5; do time -p $(BIN) plan --offline -f examples/web.yaml > /dev/null; done
 
 .PHONY: clean
 clean: ## Remove what was built

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -161,15 +162,47 @@ func edit(ts *testscript.TestScript, _ bool, args []string) {
 	})
 }
 
-// cut ends all watches a while after the first change, as a restart of the API server does: cut DELAY.
-func cut(ts *testscript.TestScript, _ bool, args []string) {
+// meanwhile lets something happen a while after the first change: meanwhile DELAY WHAT.
+func meanwhile(ts *testscript.TestScript, _ bool, args []string) {
 	server := serverOf(ts)
-	if len(args) != 1 {
-		ts.Fatalf("usage: cut DELAY, after cluster")
+	if len(args) != 2 {
+		ts.Fatalf("usage: meanwhile DELAY cut|compact|throttle|expire|remove|resume, after cluster")
 	}
 	after, err := time.ParseDuration(args[0])
 	ts.Check(err)
-	later(server, after, server.CutWatches)
+	credential := ts.MkAbs("credential.json")
+	what := map[string]func(){
+		"cut":      server.CutWatches, // as a restart of the API server does
+		"compact":  server.Compact,
+		"throttle": func() { server.CutWatches(); server.Throttle(3) },
+		"remove":   func() { server.Remove("deployments", "team", "web") },
+		"resume": func() {
+			server.Edit("kubectl-rollout", "deployments", "team", "web", func(obj runtime.Object) { obj.(*appsv1.Deployment).Spec.Paused = false })
+		},
+		"expire": func() {
+			_ = writeCredential(credential, "second") // it is seen when the token is not good
+			server.Accept("second")
+			server.CutWatches()
+		},
+	}[args[1]]
+	if what == nil {
+		ts.Fatalf("%s cannot happen", args[1])
+	}
+	later(server, after, what)
+}
+
+// plugin makes the user's token one that a credential plugin gives: plugin.
+func plugin(ts *testscript.TestScript, _ bool, _ []string) {
+	path, credential := ts.Getenv("KUBECONFIG"), ts.MkAbs("credential.json")
+	serverOf(ts).Accept("first")
+	ts.Check(writeCredential(credential, "first"))
+	config := strings.Replace(ts.ReadFile(path), "{token: test}",
+		fmt.Sprintf("{exec: {apiVersion: client.authentication.k8s.io/v1, command: cat, args: [%q], interactiveMode: Never}}", credential), 1)
+	ts.Check(os.WriteFile(path, []byte(config), 0o600))
+}
+
+func writeCredential(path, token string) error {
+	return os.WriteFile(path, fmt.Appendf(nil, `{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":%q}}`, token), 0o600)
 }
 
 // workload writes image, replicas and pause of deployment/web to stdout.

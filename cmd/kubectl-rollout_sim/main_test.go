@@ -34,7 +34,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "oneerror": oneError, "cluster": cluster, "requests": requests,
-			"edit": edit, "cut": cut, "workload": workload, "sametail": sameTail,
+			"edit": edit, "meanwhile": meanwhile, "plugin": plugin, "workload": workload, "sametail": sameTail, "pick": pick,
 		},
 	})
 }

@@ -14,8 +14,11 @@ import (
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/apply"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/capture"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/compare"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/controllers"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/exit"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/explain"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/merge"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/plan"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/replay"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/version"
@@ -58,10 +61,11 @@ func NewCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w (see '%s --help')", err, cmd.CommandPath())
 	})
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
 	flags := genericclioptions.NewConfigFlags(true)
 	flags.AddFlags(root.PersistentFlags())
 	root.AddCommand(
-		plan.NewCommand(flags, streams, nil), apply.NewCommand(flags, streams, nil), replay.NewCommand(streams, nil),
+		plan.NewCommand(flags, streams, nil), apply.NewCommand(flags, streams, nil), compare.NewCommand(flags, streams, nil), merge.NewCommand(streams, nil), replay.NewCommand(streams, nil), explain.NewCommand(flags, streams, nil),
 		capture.NewCommand(flags, streams, nil), controllers.NewCommand(flags, streams, nil), version.NewCommand(streams),
 	)
 	root.InitDefaultCompletionCmd()

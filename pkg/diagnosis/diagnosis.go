@@ -96,7 +96,8 @@ func Worthy(w *v1alpha1.WorkloadStatus) bool {
 }
 
 // Explain adds a diagnosis to every workload of the case's plan that is worth
-// one, and its remedies to the first of the workload's reasons.
+// one, and its remedies to the first of the workload's reasons where they say
+// more than that does.
 func Explain(ctx context.Context, c Case) error {
 	tl := timeline.Of(c.Plan)
 	s := &search{Case: c, tl: tl}
@@ -119,8 +120,8 @@ func Explain(ctx context.Context, c Case) error {
 			}
 			w.Diagnosis = d
 		}
-		if remedy := summary(w.Diagnosis.Remedies); remedy != "" && len(w.Reasons) > 0 {
-			w.Reasons[0].Remedy = remedy
+		if len(w.Reasons) > 0 && w.Diagnosis.Better(w.Reasons[0]) {
+			w.Reasons[0].Remedy = summary(w.Diagnosis.Remedies)
 		}
 	}
 	return nil
@@ -172,7 +173,7 @@ func (s *search) look(ctx context.Context, w *v1alpha1.WorkloadStatus) (*v1alpha
 func (s *search) singles(ctx context.Context, p *patient, found []relaxation, d *v1alpha1.Diagnosis) (helped bool, err error) {
 	for _, r := range found {
 		for _, way := range r.ways {
-			result, err := s.try(ctx, p, way.relaxed)
+			result, _, err := s.try(ctx, p, way.relaxed)
 			if err != nil {
 				return helped, err
 			}
@@ -188,23 +189,29 @@ func (s *search) singles(ctx context.Context, p *patient, found []relaxation, d 
 	return helped, nil
 }
 
-// pairs relaxes two constraints at a time, each in its strongest way.
+// pairs relaxes two constraints at a time, each in its strongest way. Behind a
+// constraint may stand another that shows only when the first is gone.
 func (s *search) pairs(ctx context.Context, p *patient, found []relaxation, d *v1alpha1.Diagnosis) error {
 	for i, a := range found {
-		for _, b := range found[i+1:] {
-			one, other := a.ways[len(a.ways)-1], b.ways[len(b.ways)-1]
-			result, err := s.try(ctx, p, one.relaxed.and(other.relaxed))
+		one := a.ways[len(a.ways)-1]
+		partners := found[i+1:]
+		_, plan, err := s.try(ctx, p, one.relaxed)
+		if err != nil {
+			return err
+		}
+		if plan != nil {
+			partners = slices.Concat(partners, p.behind(plan, found))
+		}
+		for _, b := range partners {
+			other := b.ways[len(b.ways)-1]
+			result, _, err := s.try(ctx, p, one.relaxed.and(other.relaxed))
 			if err != nil {
 				return err
 			}
 			if result == nil {
 				continue
 			}
-			for _, r := range []relaxation{a, b} {
-				if !slices.Contains(d.Constraints, r.Constraint) {
-					d.Constraints = append(d.Constraints, r.Constraint)
-				}
-			}
+			hold(d, a, b)
 			d.Remedies = append(d.Remedies, remedy(result, named{a, one.words(result)}, named{b, other.words(result)}))
 			if len(d.Remedies) == maxPairs {
 				return nil
@@ -214,23 +221,51 @@ func (s *search) pairs(ctx context.Context, p *patient, found []relaxation, d *v
 	return nil
 }
 
-// try plays the change in a relaxed world. It is nil when that does not help the patient.
-func (s *search) try(ctx context.Context, p *patient, r Relaxed) (*v1alpha1.WorkloadStatus, error) {
+// hold adds constraints to those that hold, each once.
+func hold(d *v1alpha1.Diagnosis, relaxations ...relaxation) {
+	for _, r := range relaxations {
+		if !slices.Contains(d.Constraints, r.Constraint) {
+			d.Constraints = append(d.Constraints, r.Constraint)
+		}
+	}
+}
+
+// behind are the constraints that show once another one is gone.
+func (p *patient) behind(plan *v1alpha1.RolloutPlan, found []relaxation) []relaxation {
+	s := &search{Case: p.search.Case, tl: timeline.Of(plan)}
+	s.Plan = plan
+	var out []relaxation
+	for i := range plan.Status.Workloads {
+		if w := &plan.Status.Workloads[i]; w.Object == p.Object && w.Verdict != v1alpha1.Complete {
+			for _, r := range s.patient(w).relaxations() {
+				known := func(other relaxation) bool { return other.Type == r.Type && other.Object == r.Object }
+				if !slices.ContainsFunc(found, known) {
+					out = append(out, r)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// try plays the change in a relaxed world. It is nil when that does not help
+// the patient, and so is the plan when nothing was played.
+func (s *search) try(ctx context.Context, p *patient, r Relaxed) (*v1alpha1.WorkloadStatus, *v1alpha1.RolloutPlan, error) {
 	if s.over = s.over || s.runs >= maxRuns || s.events > maxEvents; s.over {
-		return nil, nil
+		return nil, nil, nil
 	}
 	plan, err := s.Replay(ctx, r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.runs++
 	s.events += len(plan.Events)
 	for i := range plan.Status.Workloads {
 		if w := &plan.Status.Workloads[i]; w.Object == p.Object && p.helpedBy(w) {
-			return w, nil
+			return w, plan, nil
 		}
 	}
-	return nil, nil
+	return nil, plan, nil
 }
 
 // named is a relaxation and what to do for it.
@@ -290,11 +325,11 @@ func (s *search) patient(w *v1alpha1.WorkloadStatus) *patient {
 	return p
 }
 
-// waiting is the run up to the end of the patient's longest wait.
+// waiting is the run up to the middle of the patient's longest wait.
 func (p *patient) waiting() *timeline.Timeline {
 	c := p.search.Plan
 	from, to := p.search.tl.LongestWait(p.Object)
-	n, _ := slices.BinarySearchFunc(c.Events, to, func(e trace.Event, to time.Duration) int { return cmp.Compare(e.Offset, to) })
+	n, _ := slices.BinarySearchFunc(c.Events, from+(to-from)/2, func(e trace.Event, to time.Duration) int { return cmp.Compare(e.Offset, to) })
 	until := timeline.Build(c.Events[:n], timeline.Options{Started: c.Spec.Started(), Workloads: c.Spec.Workloads})
 	p.symptoms = until.Why(p.Object)
 	p.wait = &v1alpha1.Wait{FromSeconds: seconds(from), ToSeconds: seconds(to), Reasons: p.symptoms}

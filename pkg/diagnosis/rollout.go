@@ -98,10 +98,14 @@ func (p *patient) strategy() []relaxation {
 		none := 0
 		unavailable.ways = append(unavailable.ways, way{change: "maxUnavailable 1 and maxSurge 0", relaxed: p.rolling(&none, 1)})
 	}
-	unavailable.ways = append(unavailable.ways, way{change: "strategy Recreate", relaxed: p.object(func(s *appsv1.DeploymentSpec) {
-		s.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
-	})})
-	found = append(found, unavailable)
+	if p.wait == nil { // who completes anyway need not serve nobody for that
+		unavailable.ways = append(unavailable.ways, way{change: "strategy Recreate", relaxed: p.object(func(s *appsv1.DeploymentSpec) {
+			s.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
+		})})
+	}
+	if len(unavailable.ways) > 0 {
+		found = append(found, unavailable)
+	}
 	if spec.Surge == 0 {
 		one := 1
 		found = append(found, relaxation{

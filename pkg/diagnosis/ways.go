@@ -129,7 +129,9 @@ func (p *patient) pods(change func(*corev1.PodSpec)) Relaxed {
 // well lets the workload's pods become ready.
 func (p *patient) well() Relaxed {
 	namespace, selector := p.Object.Namespace, selectorOf(p.selector)
-	return Relaxed{Well: func(pod *corev1.Pod) bool { return pod.Namespace == namespace && selector.Matches(labels.Set(pod.Labels)) }}
+	return Relaxed{Well: func(pod *corev1.Pod) bool {
+		return pod.Namespace == namespace && selector.Matches(labels.Set(pod.Labels))
+	}}
 }
 
 func selectorOf(s *metav1.LabelSelector) labels.Selector {

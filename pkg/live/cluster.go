@@ -1,6 +1,6 @@
-// Package live talks to an API server: it reads what a plan begins with, asks
-// what the server would make of a change, and measures what can be measured.
-// What reads for a plan changes nothing: its every write is a dry run. The host writes.
+// Package live talks to an API server: it reads what a plan begins with,
+// measures what can be measured, follows what controllers do, and hosts our own.
+// What reads and follows changes nothing. The host writes.
 package live
 
 import (
@@ -136,7 +136,7 @@ func (w *warnings) add(text string) {
 	w.texts = append(w.texts, text)
 }
 
-// Warnings are what the server, or kubectl in its place, has warned of so far.
+// Warnings are what the server has warned of so far.
 func (c *Cluster) Warnings() []string {
 	c.said.mu.Lock()
 	defer c.said.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
@@ -36,9 +37,12 @@ func explain(err error) error {
 	var status apierrors.APIStatus
 	var address *url.Error
 	var worded *Error
+	var several utilerrors.Aggregate
 	switch {
 	case err == nil, errors.As(err, &worded):
 		return err
+	case errors.As(err, &several) && len(several.Errors()) > 1:
+		return &Error{eachText(several.Errors()), err}
 	case apierrors.IsInvalid(err):
 		return err
 	case errors.As(err, &status):
@@ -47,6 +51,19 @@ func explain(err error) error {
 		return &Error{connectionText(address), err}
 	}
 	return err
+}
+
+// eachText has a line for each of several errors.
+func eachText(errs []error) string {
+	var lines []string
+	for _, err := range errs {
+		var worded *Error
+		if err = explain(err); !errors.As(err, &worded) {
+			err = fmt.Errorf("error: %w", err)
+		}
+		lines = append(lines, err.Error())
+	}
+	return strings.Join(lines, "\n")
 }
 
 func serverText(s metav1.Status) string {
@@ -70,23 +87,8 @@ func connectionText(err *url.Error) string {
 	return fmt.Sprintf("Unable to connect to the server: %v", err.Err)
 }
 
-// in adds what was done to which file to a server's error, as kubectl does
-// (pkg/cmd/util AddSourceToErr).
-func in(verb, source string, err error) error {
-	var status *apierrors.StatusError
-	if err == nil || source == "" {
-		return err
-	}
-	if errors.As(err, &status) {
-		out := *status
-		out.ErrStatus.Message = fmt.Sprintf("error when %s %q: %v", verb, source, status.ErrStatus.Message)
-		return &out
-	}
-	return fmt.Errorf("error when %s %q: %w", verb, source, err)
-}
-
-// notAllowed reports an authorizer's refusal to let the user do this at all;
+// NotAllowed reports an authorizer's refusal to let the user do this at all;
 // admission refuses with the same code, for its own reasons.
-func notAllowed(err error, verb string) bool {
+func NotAllowed(err error, verb string) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "cannot "+verb+" resource ")
 }

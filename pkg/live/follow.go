@@ -54,7 +54,8 @@ type Follower struct {
 	gone  map[trace.Ref]bool
 	began bool
 
-	mine    map[trace.Ref]int64     // generation up to which a workload's changes are the user's
+	mine    map[types.UID]int64     // generation up to which a workload's changes are the user's
+	warned  map[types.UID]announced // pods that an Event says are thrown out
 	moments map[trace.Ref][]outlook // by Deployment
 	bursts  map[trace.Ref]*burst    // by ReplicaSet
 	scaled  map[trace.Ref]trace.Seq // the last step of each ReplicaSet
@@ -72,14 +73,7 @@ func (c *Cluster) Follow(ctx context.Context, o FollowOptions) (*Follower, error
 	if o.Problem == nil {
 		o.Problem = func(error) {}
 	}
-	f := &Follower{
-		options: o, cluster: c, changed: make(chan struct{}, 1),
-		deps: map[trace.Ref]*appsv1.Deployment{}, sets: map[trace.Ref]*appsv1.ReplicaSet{}, pods: map[trace.Ref]*corev1.Pod{}, gone: map[trace.Ref]bool{},
-		mine: map[trace.Ref]int64{}, moments: map[trace.Ref][]outlook{}, bursts: map[trace.Ref]*burst{},
-		scaled: map[trace.Ref]trace.Seq{}, trigger: map[trace.Ref]trace.Seq{}, said: map[string]bool{},
-	}
-	f.journal = newJournal(f.tell, clock.RealClock{})
-	f.journal.owned, f.journal.wall = f.owned, c.clock.Now
+	f := newFollower(c, o)
 	ctx, f.stop = context.WithCancel(ctx)
 	if err := f.watch(ctx); err != nil {
 		f.Close()
@@ -88,6 +82,18 @@ func (c *Cluster) Follow(ctx context.Context, o FollowOptions) (*Follower, error
 	f.deliver(time.Now(), true)
 	f.ended.Go(func() { f.run(ctx) })
 	return f, nil
+}
+
+func newFollower(c *Cluster, o FollowOptions) *Follower {
+	f := &Follower{
+		options: o, cluster: c, changed: make(chan struct{}, 1),
+		deps: map[trace.Ref]*appsv1.Deployment{}, sets: map[trace.Ref]*appsv1.ReplicaSet{}, pods: map[trace.Ref]*corev1.Pod{}, gone: map[trace.Ref]bool{},
+		mine: map[types.UID]int64{}, warned: map[types.UID]announced{}, moments: map[trace.Ref][]outlook{}, bursts: map[trace.Ref]*burst{},
+		scaled: map[trace.Ref]trace.Seq{}, trigger: map[trace.Ref]trace.Seq{}, said: map[string]bool{},
+	}
+	f.journal = newJournal(f.tell, clock.RealClock{})
+	f.journal.owned, f.journal.wall = f.owned, c.clock.Now
+	return f
 }
 
 // tell passes an event on; until Begin all happens at time zero.
@@ -145,8 +151,23 @@ func (f *Follower) Making(ctx context.Context, do func() error) error {
 			continue // it is told as somebody's change
 		}
 		f.mu.Lock()
-		f.mine[ref] = obj.GetGeneration()
+		f.mine[obj.GetUID()] = obj.GetGeneration()
+		known := f.known(ref)
 		f.mu.Unlock()
+		if known == nil || known.GetUID() != obj.GetUID() || known.GetGeneration() < obj.GetGeneration() {
+			f.inbox.expect(obj.GetUID(), obj.GetGeneration())
+		}
+	}
+	return nil
+}
+
+// known is a workload as it was last brought; nil where it is not there.
+func (f *Follower) known(ref trace.Ref) Object {
+	if d := f.deps[ref]; d != nil {
+		return d
+	}
+	if rs := f.sets[ref]; rs != nil {
+		return rs
 	}
 	return nil
 }
@@ -265,5 +286,5 @@ func (c *Cluster) Get(ctx context.Context, ref trace.Ref) (Object, error) {
 func (f *Follower) Lags(obj Object) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return obj.GetGeneration() < f.mine[refOf(obj)]
+	return obj.GetGeneration() < f.mine[obj.GetUID()]
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/live/livetest"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
@@ -171,5 +172,29 @@ func TestInboxOrders(t *testing.T) {
 	}
 	if rest := box.take(time.Unix(3, 0)); len(rest) != 1 {
 		t.Errorf("%d are left, want 1", len(rest))
+	}
+}
+
+// What follows from the user's change waits for the change itself, however far
+// the watch that brings it is behind.
+func TestInboxWaits(t *testing.T) {
+	d, rs := rolledOut()
+	d.Generation = 2
+	var box inbox
+	box.hold()
+	box.expect(d.UID, 2)
+	box.put(arrival{obj: rs, at: time.Unix(1, 0)})
+	box.release()
+	if got := box.take(time.Unix(9, 0)); got != nil {
+		t.Errorf("%d were taken before the change", len(got))
+	}
+	box.put(arrival{obj: d, at: time.Unix(2, 0)})
+	if got := box.take(time.Unix(9, 0)); len(got) != 2 {
+		t.Errorf("%d were taken, want 2", len(got))
+	}
+	box.expect(rs.UID, 7)
+	box.put(arrival{verb: engine.Deleted, obj: rs, at: time.Unix(3, 0)})
+	if got := box.take(time.Unix(9, 0)); len(got) != 1 {
+		t.Errorf("%d were taken after the deletion, want 1", len(got))
 	}
 }

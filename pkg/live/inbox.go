@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
@@ -24,12 +25,37 @@ type inbox struct {
 	mu   sync.Mutex
 	list []arrival
 	held int // while a change of the user's is under way
+	// expected are generations that the user's change has made and no watch has
+	// brought; until then what may follow from them waits, for so long at most.
+	expected map[types.UID]int64
+	until    time.Time
+}
+
+// overdue is how long a watch may take to bring the user's own change.
+const overdue = 5 * time.Second
+
+// expect is told of the user's change of an object while the inbox is held.
+func (b *inbox) expect(uid types.UID, generation int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, a := range b.list {
+		if a.obj.GetUID() == uid && a.obj.GetGeneration() >= generation {
+			return
+		}
+	}
+	if b.expected == nil {
+		b.expected = map[types.UID]int64{}
+	}
+	b.expected[uid], b.until = generation, time.Now().Add(overdue)
 }
 
 func (b *inbox) put(a arrival) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.list = append(b.list, a)
+	if generation, ok := b.expected[a.obj.GetUID()]; ok && (a.obj.GetGeneration() >= generation || a.verb == engine.Deleted) {
+		delete(b.expected, a.obj.GetUID())
+	}
 }
 
 func (b *inbox) hold() {
@@ -49,7 +75,7 @@ func (b *inbox) release() {
 func (b *inbox) take(before time.Time) []arrival {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.held > 0 {
+	if b.held > 0 || len(b.expected) > 0 && time.Now().Before(b.until) {
 		return nil
 	}
 	n := 0

@@ -48,6 +48,7 @@ const (
 	autoscalers   = "horizontalpodautoscalers"
 	budgets       = "poddisruptionbudgets"
 	classes       = "priorityclasses"
+	events        = "events"
 )
 
 // assumed says what is taken to be so where kinds cannot be read.
@@ -61,6 +62,7 @@ var assumed = []struct {
 	{[]string{quotas, limitRanges}, "none are taken to be there"},
 	{[]string{autoscalers, budgets}, "none are taken to be there"},
 	{[]string{classes}, "pods are taken to be of equal priority"},
+	{[]string{events}, "what they would tell of the past is inferred"},
 }
 
 // Warnings say what the user may not read and what is assumed instead.
@@ -88,6 +90,9 @@ func (s *Snapshot) ClassesKnown() bool { return s.NodesKnown() && !s.denied[clas
 
 // PodsKnown reports whether the ReplicaSets and pods of the workloads could be read.
 func (s *Snapshot) PodsKnown() bool { return !s.denied[replicaSets] && !s.denied[pods] }
+
+// SetsKnown reports whether ReplicaSets are all there are of the workloads.
+func (s *Snapshot) SetsKnown() bool { return !s.denied[replicaSets] }
 
 // Find is the Deployment or ReplicaSet of that name, nil when it is not there.
 func (s *Snapshot) Find(ref trace.Ref) Object {

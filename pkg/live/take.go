@@ -24,7 +24,7 @@ func (f *Follower) take(a arrival) {
 			f.takeSet(a, obj)
 		}
 	case *corev1.Pod:
-		if f.sets[setRef(obj)] != nil {
+		if f.sets[setRef(obj)] != nil || f.pods[refOf(obj)] != nil {
 			f.takePod(a, obj)
 		}
 	case *corev1.Event:
@@ -51,6 +51,10 @@ func setRef(pod *corev1.Pod) trace.Ref { return derive.Owner(pod) }
 func (f *Follower) takeDeployment(a arrival, d *appsv1.Deployment) {
 	j, ref := f.journal, refOf(d)
 	old := f.deps[ref]
+	if old != nil && old.UID != d.UID { // a watch that was cut may miss the end of the first
+		j.remove(old, actorSomeone)
+		old = nil
+	}
 	if old != nil {
 		f.remember(ref)
 	}
@@ -85,7 +89,7 @@ func (f *Follower) takeDeployment(a arrival, d *appsv1.Deployment) {
 func (f *Follower) changedBy(obj, old Object) author {
 	ref := refOf(obj)
 	by := author{actor: handOf(obj, old)}
-	if obj.GetGeneration() <= f.mine[ref] {
+	if obj.GetGeneration() <= f.mine[obj.GetUID()] {
 		by.actor = trace.ActorYou
 	}
 	change := trace.Changed{Verb: "create"}
@@ -114,6 +118,10 @@ func (f *Follower) remember(at trace.Ref) {
 func (f *Follower) takeSet(a arrival, rs *appsv1.ReplicaSet) {
 	j, ref, owner := f.journal, refOf(rs), deploymentOf(rs)
 	old := f.sets[ref]
+	if old != nil && old.UID != rs.UID {
+		f.removeSet(old, deploymentOf(old))
+		old = nil
+	}
 	f.remember(owner)
 	switch {
 	case a.verb == engine.Deleted:
@@ -155,10 +163,15 @@ func (f *Follower) explain(rs *appsv1.ReplicaSet, owner trace.Ref) (trace.Seq, t
 	return seq, rule
 }
 
-// removeSet is an old ReplicaSet beyond the history limit, or anybody's deletion.
+// removeSet is an old ReplicaSet beyond the history limit, one whose Deployment
+// is gone or goes with all it has, or anybody's deletion.
 func (f *Follower) removeSet(rs *appsv1.ReplicaSet, owner trace.Ref) {
 	ref, by := refOf(rs), actorSomeone
-	if d := f.deps[owner]; d != nil {
+	d := f.deps[owner]
+	switch {
+	case owner.Kind == "Deployment" && (d == nil || d.DeletionTimestamp != nil || !metav1.IsControlledBy(rs, d)):
+		by = actorCollector
+	case d != nil:
 		sets := rollout.Split(d, f.owned(d.UID))
 		victims, budget := rollout.PlanHistory(d, sets.Old)
 		for _, victim := range victims {
@@ -189,6 +202,7 @@ func (f *Follower) heard(e *corev1.Event) {
 		return
 	}
 	f.said[key] = true
+	f.announce(e)
 	actor := speaker(e)
 	f.journal.add(trace.Event{Actor: actor, Node: e.Source.Host, Object: ref, Detail: trace.Recorded{EventType: e.Type, Reason: e.Reason, Message: e.Message}})
 	if set && e.Reason == "FailedCreate" {

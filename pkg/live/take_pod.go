@@ -33,6 +33,7 @@ func (f *Follower) takePod(a arrival, pod *corev1.Pod) {
 	case a.verb == engine.Deleted:
 		f.leaving(pod, old)
 		delete(f.pods, ref)
+		delete(f.warned, pod.UID)
 		j.remove(pod, trace.ActorKubelet)
 		return
 	case a.initial:
@@ -57,6 +58,9 @@ func (f *Follower) takePod(a arrival, pod *corev1.Pod) {
 // wanted is the count for which a ReplicaSet makes a pod.
 func (f *Follower) wanted(pod *corev1.Pod) trace.Seq {
 	rs := f.sets[setRef(pod)]
+	if rs == nil {
+		return 0
+	}
 	if b := f.bursts[refOf(rs)]; b != nil && b.surplus < 0 && b.size == rollout.Size(rs) && b.left > 0 {
 		b.left--
 		return b.seq
@@ -91,18 +95,21 @@ func (f *Follower) burst(rs *appsv1.ReplicaSet, active []*corev1.Pod) *burst {
 	return b
 }
 
-// leaving tells of a pod that was asked to go: by its ReplicaSet where that has
-// too many, by what evicts where the pod says so, or else by someone.
+// leaving tells of a pod that was asked to go, and by whom: what threw it out
+// where the pod or an Event says so, its ReplicaSet where that has too many,
+// the garbage collector where that is gone, or else someone.
 func (f *Follower) leaving(pod, old *corev1.Pod) (string, trace.Seq) {
-	if old == nil || old.DeletionTimestamp != nil || rollout.IsPodTerminal(old) {
+	if old == nil || old.DeletionTimestamp != nil {
 		return trace.ActorKubelet, 0
 	}
 	said := trace.Deleted{Owner: setRef(pod), GraceSeconds: pod.DeletionGracePeriodSeconds}
 	actor, cause := actorSomeone, trace.Seq(0)
-	if by, message := disrupted(pod); by != "" {
-		actor, said.Reason = by, "Evicted"
-		f.journal.add(trace.Event{Actor: actor, Object: refOf(pod), Detail: trace.Evicted{By: by, Message: message}})
-	} else if b := f.surplus(pod); b != nil {
+	if out := f.thrownOut(pod, old); out.by != "" {
+		actor, said.Reason = out.by, "Evicted"
+		f.journal.add(trace.Event{Actor: actor, Object: refOf(pod), Detail: trace.Evicted{By: out.by, Message: out.message}})
+	} else if f.orphaned(pod) {
+		actor, said.Reason = actorCollector, "Owner gone"
+	} else if b := f.surplus(pod, old); b != nil {
 		actor, cause, said.Reason = trace.ActorReplicaSet, b.seq, string(trace.Surplus)
 		if why, ranked := b.victims[pod.Name]; ranked {
 			said.Reason, said.Rank = rankOf(why)
@@ -112,8 +119,11 @@ func (f *Follower) leaving(pod, old *corev1.Pod) (string, trace.Seq) {
 }
 
 // surplus is the burst of deletions that a pod is one of; nil when its
-// ReplicaSet has none to spare.
-func (f *Follower) surplus(pod *corev1.Pod) *burst {
+// ReplicaSet has none to spare. It does not look at pods that have ended.
+func (f *Follower) surplus(pod, old *corev1.Pod) *burst {
+	if rollout.IsPodTerminal(old) {
+		return nil
+	}
 	rs := f.sets[setRef(pod)]
 	if b := f.bursts[refOf(rs)]; b != nil && b.surplus > 0 && b.size == rollout.Size(rs) && b.left > 0 {
 		b.left--
@@ -139,21 +149,6 @@ func rankOf(why rollout.Ranked) (string, *trace.Rank) {
 		return "All", nil
 	}
 	return "Ranked", &trace.Rank{Rule: string(why.Rule), Mine: why.Mine, Other: why.Other, Stays: why.Stays.Name, OnNode: why.OnNode}
-}
-
-// disruptors are the actors behind the reasons of a DisruptionTarget condition.
-var disruptors = map[string]string{
-	"PreemptionByScheduler": trace.ActorScheduler, "DeletionByTaintManager": "tainteviction", "EvictionByEvictionAPI": "eviction",
-	"DeletionByPodGC": "podgc", "TerminationByKubelet": trace.ActorKubelet,
-}
-
-func disrupted(pod *corev1.Pod) (by, message string) {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
-			return disruptors[c.Reason], c.Message
-		}
-	}
-	return "", ""
 }
 
 // unschedulable tells why no node takes a pod, whenever that is said anew.

@@ -21,6 +21,8 @@ const (
 // Actors that only a real cluster has.
 const (
 	actorAutoscaler = "hpa"
+	actorNodes      = "nodelifecycle"
+	actorCollector  = "garbagecollector"
 	actorSomeone    = "someone" // deletions do not say whose they are
 )
 
@@ -89,7 +91,7 @@ func podWriter(pod, old *corev1.Pod) string {
 	case status && manager != controllerManager:
 		return trace.ActorKubelet
 	case manager == controllerManager && old != nil:
-		return "nodelifecycle"
+		return actorNodes
 	case old == nil && (manager == "" || runsControllers(manager)):
 		return trace.ActorReplicaSet
 	case manager == "":
@@ -109,7 +111,7 @@ func sameSpec(rs, old *appsv1.ReplicaSet) bool {
 var components = map[string]string{
 	"deployment-controller": trace.ActorDeployment, "replicaset-controller": trace.ActorReplicaSet,
 	"default-scheduler": trace.ActorScheduler, "kubelet": trace.ActorKubelet,
-	"horizontal-pod-autoscaler": actorAutoscaler,
+	"horizontal-pod-autoscaler": actorAutoscaler, "taint-eviction-controller": actorTaints, "node-controller": actorNodes,
 }
 
 func speaker(e *corev1.Event) string {

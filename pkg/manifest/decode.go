@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,9 +33,18 @@ const (
 // Decode reads every object of one file's content. Kinds that have no part in
 // a rollout are counted, not kept. Errors are of type *Error.
 func Decode(file string, data []byte, mode Mode) (*Set, error) {
+	return Reader{Mode: mode}.decode(file, data)
+}
+
+func (r Reader) decode(file string, data []byte) (*Set, error) {
+	if r.Mode == Lenient {
+		if set, ok, err := r.decodeList(file, data); ok {
+			return set, err
+		}
+	}
 	set := &Set{}
 	for i, doc := range split(data) {
-		d := decoder{doc: doc, mode: mode, set: set, source: Source{File: file, Document: i + 1}}
+		d := decoder{doc: doc, mode: r.Mode, events: r.Events, set: set, source: Source{File: file, Document: i + 1}}
 		if err := d.run(); err != nil {
 			return nil, err
 		}
@@ -46,9 +56,11 @@ func Decode(file string, data []byte, mode Mode) (*Set, error) {
 type decoder struct {
 	doc    document
 	mode   Mode
+	events bool
 	set    *Set
 	source Source
 	json   []byte // the document as JSON
+	spare  []byte // an item of a dump without its blanks
 
 	tree        *yamlv3.Node // its positions, parsed when the first error asks
 	untraceable bool
@@ -60,8 +72,7 @@ type header struct {
 	Kind       string            `json:"kind"`
 	Items      []json.RawMessage `json:"items"`
 	Metadata   struct {
-		Name         string `json:"name"`
-		GenerateName string `json:"generateName"`
+		Name string `json:"name"`
 	} `json:"metadata"`
 }
 
@@ -125,7 +136,7 @@ func (d *decoder) object(data []byte, path string, implied schema.GroupVersionKi
 	gvk := gv.WithKind(head.Kind)
 	found, instead := lookup(gvk)
 	switch {
-	case found != nil:
+	case found != nil && (!found.story || d.events):
 		return d.typed(data, path, found, head)
 	case strings.HasSuffix(gvk.Kind, "List") && (head.Items != nil || isList(gvk)):
 		return d.list(head.Items, path, gvk)
@@ -143,14 +154,11 @@ func isList(gvk schema.GroupVersionKind) bool {
 }
 
 func (d *decoder) list(items []json.RawMessage, path string, gvk schema.GroupVersionKind) error {
-	implied := gvk.GroupVersion().WithKind(strings.TrimSuffix(gvk.Kind, "List"))
-	if implied.Kind == "" {
-		implied = schema.GroupVersionKind{}
-	}
+	implied := impliedKind(gvk)
 	for i, item := range items {
 		at := fmt.Sprintf("%s[%d]", join(path, "items"), i)
-		if trimmed := strings.TrimSpace(string(item)); !strings.HasPrefix(trimmed, "{") {
-			return d.at(at).errorf("%s is %s, not a Kubernetes object", at, describe(item))
+		if !bytes.HasPrefix(bytes.TrimSpace(item), []byte("{")) {
+			return d.notObject(item, at)
 		}
 		if err := d.object(item, at, implied); err != nil {
 			return err
@@ -159,21 +167,30 @@ func (d *decoder) list(items []json.RawMessage, path string, gvk schema.GroupVer
 	return nil
 }
 
+// impliedKind is the kind of the items of a typed list; empty for List itself.
+func impliedKind(list schema.GroupVersionKind) schema.GroupVersionKind {
+	kind := strings.TrimSuffix(list.Kind, "List")
+	if kind == "" {
+		return schema.GroupVersionKind{}
+	}
+	return list.GroupVersion().WithKind(kind)
+}
+
+func (d *decoder) notObject(item []byte, path string) error {
+	return d.at(path).errorf("%s is %s, not a Kubernetes object", path, describe(item))
+}
+
 func (d *decoder) typed(data []byte, path string, k *kind, head header) error {
 	if len(data) > MaxDocument && d.mode == Strict {
 		return d.at(path).errorf("%s %q has %d bytes; an API server takes at most %d", k.name, head.Metadata.Name, len(data), MaxDocument)
 	}
 	obj := k.make()
-	unknown, err := kjson.UnmarshalStrict(data, obj)
-	if err != nil {
-		return d.wrongType(data, obj, path, err)
-	}
-	if len(unknown) > 0 && d.mode == Strict {
-		return d.unknownFields(unknown, path)
+	if err := d.unmarshal(data, obj, path); err != nil {
+		return err
 	}
 	if obj.GetName() == "" {
-		if head.Metadata.GenerateName != "" {
-			return d.at(join(path, "metadata.generateName")).errorf("from %s: cannot use generate name here; give the %s a metadata.name", head.Metadata.GenerateName, k.name)
+		if generate := obj.GetGenerateName(); generate != "" {
+			return d.at(join(path, "metadata.generateName")).errorf("from %s: cannot use generate name here; give the %s a metadata.name", generate, k.name)
 		}
 		return d.at(path).errorf("resource name may not be empty: give the %s a metadata.name", k.name)
 	}
@@ -186,6 +203,24 @@ func (d *decoder) typed(data []byte, path string, k *kind, head header) error {
 		item.place = func(field string) Source { return d.at(join(path, field)) }
 	}
 	d.set.Items = append(d.set.Items, item)
+	return nil
+}
+
+// unmarshal decodes one object as strictly as the mode says.
+func (d *decoder) unmarshal(data []byte, obj Object, path string) error {
+	if d.mode == Lenient {
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(data, obj); err != nil {
+			return d.wrongType(data, obj, path, err)
+		}
+		return nil
+	}
+	unknown, err := kjson.UnmarshalStrict(data, obj)
+	switch {
+	case err != nil:
+		return d.wrongType(data, obj, path, err)
+	case len(unknown) > 0:
+		return d.unknownFields(unknown, path)
+	}
 	return nil
 }
 

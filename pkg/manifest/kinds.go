@@ -21,6 +21,7 @@ type kind struct {
 	make                 func() Object
 	cluster              bool     // without a namespace
 	former               []string // other groups that served it in the past
+	story                bool     // it tells of the past, and is read only when asked for
 }
 
 // Scheduling, quota and scaling kinds shape where and whether pods run; every
@@ -41,6 +42,7 @@ var kinds = []kind{
 	{version: "v1", name: "PersistentVolume", make: func() Object { return &corev1.PersistentVolume{} }, cluster: true},
 	{group: "storage.k8s.io", version: "v1", name: "StorageClass", make: func() Object { return &storagev1.StorageClass{} }, cluster: true},
 	{group: "storage.k8s.io", version: "v1", name: "VolumeAttachment", make: func() Object { return &storagev1.VolumeAttachment{} }, cluster: true},
+	{version: "v1", name: "Event", make: func() Object { return &corev1.Event{} }, story: true},
 	{group: "rollout-sim.dev", version: "v1alpha1", name: "Scenario", make: func() Object { return &v1alpha1.Scenario{} }, cluster: true},
 }
 

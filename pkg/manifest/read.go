@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -14,14 +15,24 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// MaxFile is the largest file or stream that is read, in bytes.
-const MaxFile = 64 << 20
+// MaxFile is the largest file or stream that is read, in bytes. MaxDump is that
+// of a dump: 150,000 pods, the most that Kubernetes supports, are a good part of it.
+const (
+	MaxFile = 64 << 20
+	MaxDump = 1792 << 20
+)
 
 // Reader reads inputs as kubectl's -f does.
 type Reader struct {
 	Stdin     io.Reader // for "-"
 	Recursive bool      // directories are walked to the bottom
 	Mode      Mode
+	// Events reads Kubernetes Events too, which tell of the past and have no
+	// part in what happens next.
+	Events bool
+	// Each does n things, perhaps side by side, and returns when all are done;
+	// nil means one after the other. The result is the same.
+	Each func(n int, do func(i int))
 }
 
 // extensions are the files of a directory that are read, as kubectl does.
@@ -128,14 +139,23 @@ func (r Reader) file(path string) (*Set, error) {
 }
 
 func (r Reader) stream(name string, in io.Reader) (*Set, error) {
-	data, err := io.ReadAll(io.LimitReader(in, MaxFile+1))
-	if err != nil {
+	limit := int64(MaxFile)
+	if r.Mode == Lenient {
+		limit = MaxDump
+	}
+	var data bytes.Buffer
+	if file, ok := in.(*os.File); ok {
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			data.Grow(int(min(info.Size(), limit)) + bytes.MinRead + 1) // rather than twice as much on the way
+		}
+	}
+	if _, err := data.ReadFrom(io.LimitReader(in, limit+1)); err != nil {
 		return nil, failure(name, err)
 	}
-	if len(data) > MaxFile {
-		return nil, Source{File: name}.errorf("this is larger than %d MiB", MaxFile>>20)
+	if int64(data.Len()) > limit {
+		return nil, Source{File: name}.errorf("this is larger than %d MiB", limit>>20)
 	}
-	return Decode(name, data, r.Mode)
+	return r.decode(name, data.Bytes())
 }
 
 // Kustomize builds a kustomization directory, as kubectl -k does, and reads

@@ -51,16 +51,23 @@ func (w *World) loadVerb(s *v1alpha1.ScenarioStep, target trace.Ref) (func(conte
 		return nil, err
 	}
 	return func(context.Context, engine.Hand) error {
+		before, _ := w.Autoscalers.Load(target, load.Metric)
+		change := trace.Changed{Verb: "load", Fields: []trace.Field{{Path: load.Metric, From: amount(before), To: amount(load)}}}
 		h := w.Hands(trace.ActorYou)
-		what := load.Total.String()
-		if load.Missing {
-			what = "none"
-		}
-		h.Under(h.Emit(target, trace.Changed{Verb: "load", Fields: []trace.Field{{Path: "load." + load.Metric, To: what}}}), func() {
-			w.Autoscalers.SetLoad(load)
-		})
+		h.Under(h.Emit(trace.Ref{Kind: "Load", Namespace: target.Namespace, Name: target.Name}, change), func() { w.Autoscalers.SetLoad(load) })
 		return nil
 	}, nil
+}
+
+// amount words what a metric says.
+func amount(l hpa.Load) string {
+	switch {
+	case l.Metric == "" || l.Missing:
+		return "none"
+	case l.PerPod:
+		return l.Total.String() + " a pod"
+	}
+	return l.Total.String()
 }
 
 // HoldLoads makes the loads that autoscalers say they observed the loads of
@@ -73,7 +80,7 @@ func (w *World) HoldLoads() (held []hpa.Load, blind []*autoscalingv2.HorizontalP
 			continue
 		}
 		for _, load := range hpa.Observed(w.Stored(), autoscaler) {
-			if !w.Autoscalers.Knows(load.Target, load.Metric) {
+			if _, known := w.Autoscalers.Load(load.Target, load.Metric); !known {
 				w.Autoscalers.SetLoad(load)
 				held = append(held, load)
 			}

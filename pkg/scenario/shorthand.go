@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -45,9 +46,9 @@ var shorts = map[string]short{
 	"cordon":      {"node", true, deed("cordon")},
 	"uncordon":    {"node", true, deed("uncordon")},
 	"drain":       {"node", true, deed("drain")},
-	"delete-pod":  {"pod", true, plain(func(s *v1alpha1.ScenarioStep) { s.Delete = string(metav1.DeletePropagationBackground) })},
-	"evict":       {"pod", true, plain(func(s *v1alpha1.ScenarioStep) { s.Pod = "evict" })},
-	"crash":       {"pod", true, plain(func(s *v1alpha1.ScenarioStep) { s.Pod = "crash" })},
+	"delete-pod":  {"pod", true, about(func(s *v1alpha1.ScenarioStep) { s.Delete = string(metav1.DeletePropagationBackground) })},
+	"evict":       {"pod", true, about(func(s *v1alpha1.ScenarioStep) { s.Pod = "evict" })},
+	"crash":       {"pod", true, about(func(s *v1alpha1.ScenarioStep) { s.Pod = "crash" })},
 	"quota":       {"quota", true, readQuota},
 }
 
@@ -91,7 +92,7 @@ func (f short) take(s *v1alpha1.ScenarioStep, value string, given bool) error {
 		return err
 	}
 	if given && value == "" {
-		return fmt.Errorf("there is nothing after the =")
+		return errors.New("there is nothing after the =")
 	}
 	if f.target != "" {
 		s.Target = f.target + "/" + value
@@ -125,13 +126,21 @@ func optionsOf(text string) (value string, options map[string]string, err error)
 	return parts[0], options, nil
 }
 
-// plain is a word that takes nothing but what it is about.
+// plain is a word that takes no value.
 func plain(set func(*v1alpha1.ScenarioStep)) func(*v1alpha1.ScenarioStep, string, map[string]string) error {
 	return func(s *v1alpha1.ScenarioStep, value string, _ map[string]string) error {
-		set(s)
-		if value != "" && s.Target == "" {
-			return fmt.Errorf("it takes no value")
+		if value != "" {
+			return errors.New("it takes no value")
 		}
+		set(s)
+		return nil
+	}
+}
+
+// about is a word whose value is its target.
+func about(set func(*v1alpha1.ScenarioStep)) func(*v1alpha1.ScenarioStep, string, map[string]string) error {
+	return func(s *v1alpha1.ScenarioStep, _ string, _ map[string]string) error {
+		set(s)
 		return nil
 	}
 }
@@ -200,7 +209,7 @@ func deed(word string) func(*v1alpha1.ScenarioStep, string, map[string]string) e
 // readQuota takes RESOURCE=QUANTITY options: the limits that change.
 func readQuota(s *v1alpha1.ScenarioStep, _ string, options map[string]string) error {
 	if len(options) == 0 {
-		return fmt.Errorf("say which limit, as in quota=NAME,pods=20")
+		return errors.New("say which limit, as in quota=NAME,pods=20")
 	}
 	hard := map[string]string{}
 	for _, name := range sortedKeys(options) {

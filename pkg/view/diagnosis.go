@@ -58,7 +58,7 @@ func (s *section) remedy(r v1alpha1.Remedy) string {
 
 // mend is what the events themselves tell of a remedy, where no run has told better.
 func (s *section) mend(out *printer, r v1alpha1.Reason) {
-	if d := s.status.Diagnosis; r.Remedy != "" && (d == nil || len(d.Remedies) == 0) {
+	if r.Remedy != "" && !s.status.Diagnosis.Better(r) {
 		out.labelled("  mend", resultColumn, strong, r.Remedy)
 	}
 }
@@ -80,4 +80,3 @@ func (s *section) tried(out *printer, r v1alpha1.Reason) {
 	}
 	out.labelled("  tried", resultColumn, muted, fmt.Sprintf("%s, at %s s", count(int32(len(r.TriedSeconds)), "time"), strings.Join(times, ", ")))
 }
-

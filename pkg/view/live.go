@@ -121,10 +121,13 @@ func (l *Live) columns(sections []*section) *layout {
 	}
 	digits := len(strconv.Itoa(int(most)))
 	columns := (&section{workload: &timeline.Workload{Object: trace.Ref{Kind: kindFor(bare)}}, opts: l.out.opts}).columns()
-	plan := column{title: "PLAN", right: true, gap: 2, width: 6, of: func(r row) string { return r.off }}
-	columns = slices.Insert(columns, 1, plan)
+	next := 1
+	if l.spec.Predicted != nil {
+		columns = slices.Insert(columns, next, column{title: "PLAN", right: true, gap: 2, width: 6, of: func(r row) string { return r.off }})
+		next++
+	}
 	if len(sections) > 1 {
-		columns = slices.Insert(columns, 2, column{title: "OF", gap: 2, width: min(name, 20), of: func(r row) string { return r.of }})
+		columns = slices.Insert(columns, next, column{title: "OF", gap: 2, width: min(name, 20), of: func(r row) string { return r.of }})
 	}
 	left := 2
 	for i := range columns {
@@ -218,6 +221,7 @@ func (l *Live) Finish(plan *v1alpha1.RolloutPlan) error {
 	}
 	if p := l.spec.Predicted; p != nil {
 		l.out.labelled("planned", resultColumn, plain, against(p, status))
+		l.diverged(plan.Status.Divergence)
 	}
 	return l.out.err
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
 
-// JSON writes a plan as one indented object.
-func JSON(w io.Writer, plan *v1alpha1.RolloutPlan) error {
-	data, err := encoded(plan)
+// JSON writes one of our kinds as one indented object.
+func JSON[K Kind](w io.Writer, kind K) error {
+	data, err := encoded(kind)
 	if err != nil {
 		return err
 	}
@@ -29,9 +29,9 @@ func JSON(w io.Writer, plan *v1alpha1.RolloutPlan) error {
 	return err
 }
 
-// YAML writes a plan as one document.
-func YAML(w io.Writer, plan *v1alpha1.RolloutPlan) error {
-	data, err := encoded(plan)
+// YAML writes one of our kinds as one document.
+func YAML[K Kind](w io.Writer, kind K) error {
+	data, err := encoded(kind)
 	if err != nil {
 		return err
 	}
@@ -72,10 +72,10 @@ func writeLine(w io.Writer, v any) error {
 	return err
 }
 
-// Object is a plan in the generic form that kubectl's jsonpath and go-template
-// printers walk, with the field names of the JSON.
-func Object(plan *v1alpha1.RolloutPlan) (*unstructured.Unstructured, error) {
-	data, err := json.Marshal(plan)
+// Object is one of our kinds in the generic form that kubectl's jsonpath and
+// go-template printers walk, with the field names of the JSON.
+func Object[K Kind](kind K) (*unstructured.Unstructured, error) {
+	data, err := json.Marshal(kind)
 	if err != nil {
 		return nil, err
 	}

@@ -33,8 +33,13 @@ func (s *section) result(out *printer) {
 }
 
 func (s *section) verdict() string {
-	verdict, took := string(s.status.Verdict), brief(s.status.DurationSeconds)
-	switch s.status.Verdict {
+	return ended(s.status.Verdict, s.status.DurationSeconds)
+}
+
+// ended is a verdict with its time.
+func ended(v v1alpha1.Verdict, seconds float64) string {
+	verdict, took := string(v), brief(seconds)
+	switch v {
 	case v1alpha1.Complete:
 		return verdict + " after " + took
 	case v1alpha1.NothingToDo:

@@ -179,7 +179,7 @@ func (r *reader) changed(e trace.Event, d trace.Changed) row {
 		line.counts = &c
 	}
 	switch d.Verb {
-	case "create", "update", "delete":
+	case "create", "update", "delete", "load":
 	default:
 		line.because = d.Verb
 	}
@@ -195,6 +195,8 @@ func changeWords(d trace.Changed) string {
 		return "deleted"
 	case "drain":
 		return "drained"
+	case "load":
+		return loadWords(d.Fields)
 	}
 	var parts []string
 	seen := map[string]bool{}
@@ -207,6 +209,15 @@ func changeWords(d trace.Changed) string {
 	}
 	if len(parts) == 0 {
 		return "applied, nothing changed"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// loadWords tell of metrics as they are now: cpu 700m -> 1400m.
+func loadWords(fields []trace.Field) string {
+	parts := make([]string, len(fields))
+	for i, f := range fields {
+		parts[i] = fmt.Sprintf("%s %s -> %s", f.Path, f.From, f.To)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"io"
+	"strings"
 	"time"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
@@ -29,6 +30,11 @@ type Story struct {
 	Spark string
 	// Steps are the lines of the table, in time order, folded as they are there.
 	Steps []Step
+}
+
+// identified is the identity on one line.
+func (s Story) identified() string {
+	return strings.Join(strings.Fields(strings.Join(s.Identity, " ")), " ")
 }
 
 // Step is one line of the table.
@@ -125,9 +131,9 @@ func Tell(e trace.Event) (what, why string) {
 		return "decide", arithmetic(d.Rule, d.Terms, d.Result)
 	case trace.Changed:
 		return changeWords(d), d.Verb
-	case trace.Scaled:
+	case trace.Scaled: // its cause says why
 		what, _, _ = everything.words(e)
-		return what, arithmetic(d.Why, nil, 0)
+		return what, ""
 	case trace.Specified:
 		return "specify", count(d.Replicas, "replica")
 	case trace.Ended:

@@ -39,8 +39,14 @@ func (s *section) table(out *printer, rows []row) {
 		l.what = 0
 	}
 	l.head(out)
+	last := row{}
 	for _, r := range rows {
-		l.row(out, r)
+		shown := r
+		if l.what == 0 && r.pods != nil && last.pods != nil && *r.pods == *last.pods && r.because == last.because {
+			shown.because = "" // on a line of its own it is worth saying once
+		}
+		l.row(out, shown)
+		last = r
 	}
 }
 
@@ -110,7 +116,11 @@ func (l layout) head(out *printer) {
 func (l layout) row(out *printer, r row) {
 	what, because := clean(r.what), clean(r.because)
 	if l.what == 0 {
-		l.stacked(out, r, what, because)
+		if because == "" || l.left+wide(what)+2+wide(because) > out.opts.Width {
+			l.stacked(out, r, what, because)
+			return
+		}
+		l.write(out, r, l.cells(r, true), what, because)
 		return
 	}
 	if wide(what) > l.what && because != "" || wide(what) > out.opts.Width-l.left {

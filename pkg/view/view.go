@@ -42,6 +42,10 @@ func DefaultOptions() Options { return Options{Detail: trace.Pods} }
 func Human(w io.Writer, plan *v1alpha1.RolloutPlan, opts Options) error {
 	out := newPrinter(w, opts)
 	tl, sections := sectionsOf(plan, out.opts)
+	if len(sections) > maxSections {
+		table(out, tl, sections, plan.Spec)
+		return out.err
+	}
 	for i, s := range sections {
 		if i > 0 {
 			out.blank()

@@ -1,6 +1,6 @@
 // Package admission is what the API server does to pods on their way in by
-// default: tolerations for failing nodes, priorities, and no new objects in a
-// namespace that is going away.
+// default: tolerations for failing nodes, priorities, the defaults and bounds of
+// LimitRanges, Pod Security, and no new objects in a namespace that is going away.
 package admission
 
 import (

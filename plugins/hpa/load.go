@@ -59,25 +59,22 @@ func (p *Plugin) SetLoad(l Load) {
 	})
 }
 
-// Knows says whether it is known what a metric of a target says.
-func (p *Plugin) Knows(target trace.Ref, metric string) bool {
-	return slices.ContainsFunc(p.loads, func(l Load) bool { return l.Target == target && l.Metric == metric })
-}
-
-// Blind says that none of an autoscaler's metrics has a load.
-func (p *Plugin) Blind(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
-	return !slices.ContainsFunc(hpa.Spec.Metrics, func(m autoscalingv2.MetricSpec) bool { return p.Knows(targetOf(hpa), metricName(&m)) })
-}
-
-// loadOf is the load of a target under a metric.
-func (p *Plugin) loadOf(hpa *autoscalingv2.HorizontalPodAutoscaler, metric string) (Load, bool) {
-	ref := targetOf(hpa)
+// Load is what a metric of a target says, and whether that is known.
+func (p *Plugin) Load(target trace.Ref, metric string) (Load, bool) {
 	for _, l := range p.loads {
-		if l.Target == ref && l.Metric == metric {
+		if l.Target == target && l.Metric == metric {
 			return l, true
 		}
 	}
 	return Load{}, false
+}
+
+// Blind says that none of an autoscaler's metrics has a load.
+func (p *Plugin) Blind(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
+	return !slices.ContainsFunc(hpa.Spec.Metrics, func(m autoscalingv2.MetricSpec) bool {
+		_, known := p.Load(targetOf(hpa), metricName(&m))
+		return known
+	})
 }
 
 func targetOf(hpa *autoscalingv2.HorizontalPodAutoscaler) trace.Ref {

@@ -74,7 +74,7 @@ func (l *look) measure() (measurement, error) {
 // withLoad are the metrics whose load is known.
 func (l *look) withLoad() (out []autoscalingv2.MetricSpec) {
 	for _, spec := range l.hpa.Spec.Metrics {
-		if _, ok := l.loadOf(l.hpa, metricName(&spec)); ok {
+		if _, ok := l.Load(targetOf(l.hpa), metricName(&spec)); ok {
 			out = append(out, spec)
 		}
 	}

@@ -104,14 +104,16 @@ func (p *Plugin) observe(c engine.Change) {
 func (p *Plugin) meet(key types.NamespacedName, hpa *autoscalingv2.HorizontalPodAutoscaler) {
 	m := &memory{because: p.h.Cause()}
 	p.known[key] = m
-	age := p.h.Now().Sub(hpa.CreationTimestamp.Time)
-	if age < syncPeriod {
+	isNew := p.h.Now().Sub(hpa.CreationTimestamp.Time) < syncPeriod
+	if isNew {
 		p.add(key, m)
+	}
+	if isNew && !p.h.Settling() {
 		return
 	}
 	wait := syncPeriod
 	if !p.h.Instant() {
-		wait = time.Duration(p.h.Rand().Int64N(int64(syncPeriod)))
+		wait -= time.Duration(p.h.Rand().Int64N(int64(syncPeriod)))
 	}
 	m.awake = true
 	p.arm(key, m, p.h.Now().Add(wait))

@@ -92,16 +92,16 @@ func (l *look) askPods(m *autoscalingv2.PodsMetricSource) (reading, error) {
 // weigh is what the pods' samples of a metric ask for; name is the resource,
 // if it is one.
 func (l *look) weigh(metric string, name corev1.ResourceName, weight func() (gauge, error)) (int32, usage, error) {
-	load, _ := l.loadOf(l.hpa, metric)
+	load, _ := l.Load(targetOf(l.hpa), metric)
 	samples := load.samples(l.pods, l.now, name != "")
+	g := groupPods(l.pods, samples, name == corev1.ResourceCPU, l.now)
+	l.unsettled = l.unsettled || !load.Missing && warming(l.pods, g)
 	switch {
 	case (load.Missing || len(samples) == 0) && name != "":
 		return 0, usage{}, fmt.Errorf("unable to get metrics for resource %s: %w", name, errNoResourceMetrics)
 	case load.Missing || len(samples) == 0:
 		return 0, usage{}, fmt.Errorf("unable to get metric %s: %w", metric, errNoCustomMetrics)
 	}
-	g := groupPods(l.pods, samples, name == corev1.ResourceCPU, l.now)
-	l.unsettled = l.unsettled || warming(l.pods, g)
 	if err := g.drop(samples); err != nil {
 		return 0, usage{}, err
 	}
@@ -130,7 +130,7 @@ func warming(pods []*corev1.Pod, g groups) bool {
 
 // askObject is a metric of another object (computeStatusForObjectMetric).
 func (l *look) askObject(m *autoscalingv2.ObjectMetricSource) (reading, error) {
-	load, _ := l.loadOf(l.hpa, m.Metric.Name)
+	load, _ := l.Load(targetOf(l.hpa), m.Metric.Name)
 	of := m.DescribedObject
 	if load.Missing {
 		resource, _ := meta.UnsafeGuessKindToResource(schema.FromAPIVersionAndKind(of.APIVersion, of.Kind))
@@ -156,7 +156,7 @@ func (l *look) askObject(m *autoscalingv2.ObjectMetricSource) (reading, error) {
 
 // askExternal is a metric of nothing in the cluster (computeStatusForExternalMetric).
 func (l *look) askExternal(m *autoscalingv2.ExternalMetricSource) (reading, error) {
-	load, _ := l.loadOf(l.hpa, m.Metric.Name)
+	load, _ := l.Load(targetOf(l.hpa), m.Metric.Name)
 	if load.Missing {
 		return reading{}, fmt.Errorf("unable to get external metric %s/%s/%+v: %w", l.hpa.Namespace, m.Metric.Name, m.Metric.Selector, errNoExternalMetrics)
 	}

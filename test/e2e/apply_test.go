@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -130,6 +132,43 @@ func (s *stage) run(t *testing.T, input string, args ...string) (string, int) {
 		t.Fatal(err)
 	}
 	return out.String(), 0
+}
+
+// TestApplyRestart kills the API server in the middle of a rollout and starts
+// it anew: the rollout is followed to its end all the same.
+func TestApplyRestart(t *testing.T) {
+	s := newStage(t)
+	s.kubectl(t, web(20).manifest(), "apply", "-f", "-")
+	s.kubectl(t, "", "rollout", "status", "deploy/web", "--timeout=120s")
+	file := filepath.Join(t.TempDir(), "trace.jsonl")
+	restarted := make(chan error, 1)
+	go func() {
+		restarted <- s.restartDuring(t.Context(), file)
+	}()
+	shown, code := s.run(t, "", "rollout-sim", "apply", "deploy/web", "--image", "app="+v2, "--yes", "--driver", "cluster", "--timeout", "180s", "--width", "200", "--record", file)
+	t.Logf("exit code %d\n%s", code, shown)
+	if err := <-restarted; err != nil {
+		t.Fatal(err)
+	}
+	plan := decode(t, s.kubectl(t, "", "rollout-sim", "replay", file, "-o", "json"))
+	if code != 0 || plan.Status.Verdict != v1alpha1.Complete || plan.Status.Workloads[0].Pods.Created != 20 {
+		t.Errorf("exit code %d, %s, %d pods created", code, plan.Status.Verdict, plan.Status.Workloads[0].Pods.Created)
+	}
+}
+
+// restartDuring restarts the API server once a recording tells of the first pods.
+func (s *stage) restartDuring(ctx context.Context, file string) error {
+	for {
+		data, err := os.ReadFile(file)
+		if err == nil && bytes.Count(data, []byte(`"type":"Created"`)) >= 5 {
+			return s.cluster.RestartAPIServer(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no pods were made: %w", ctx.Err())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // TestApplyEmbedded drives a rollout on a control plane whose manager runs

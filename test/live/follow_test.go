@@ -31,6 +31,8 @@ type extremes struct {
 	least     int
 	above     time.Time     // since when there are more pods than sizes may add up to
 	longest   time.Duration // that this lasted
+	counted   time.Time     // when it was last looked at
+	served    time.Duration // of all that, while an engine ran
 }
 
 // follower watches all ReplicaSets and pods of a namespace, which have their
@@ -39,8 +41,19 @@ type extremes struct {
 type follower struct {
 	bounds bounds
 
-	mu   sync.Mutex
-	apps map[string]*extremes
+	mu     sync.Mutex
+	apps   map[string]*extremes
+	served bool // an engine runs
+}
+
+// serve is told when an engine begins to run and when it ends.
+func (f *follower) serve(runs bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range f.apps {
+		f.count(e)
+	}
+	f.served = runs
 }
 
 // follow starts a follower; what is there counts.
@@ -49,13 +62,17 @@ func (p *plane) follow(t *testing.T, namespace string, b bounds) *follower {
 	f := &follower{bounds: b, apps: map[string]*extremes{}}
 	var running sync.WaitGroup
 	ctx := t.Context()
-	for _, r := range []*cache.Reflector{
+	reflectors := []*cache.Reflector{
 		reflector(p.client.AppsV1().RESTClient(), "replicasets", namespace, &appsv1.ReplicaSet{}, &view{replace: f.allSets, apply: f.set}),
 		reflector(p.client.CoreV1().RESTClient(), "pods", namespace, &corev1.Pod{}, &view{replace: f.allPods, apply: f.pod}),
-	} {
+	}
+	for _, r := range reflectors {
 		running.Go(func() { r.RunWithContext(ctx) })
 	}
 	t.Cleanup(running.Wait)
+	for _, r := range reflectors {
+		eventually(t, time.Minute, "what there is was listed", func() (bool, string) { v := r.LastSyncResourceVersion(); return v != "", v })
+	}
 	return f
 }
 
@@ -134,7 +151,7 @@ func (f *follower) allPods(objects []any) {
 		}
 	}
 	for _, e := range f.apps {
-		e.count(f.bounds)
+		f.count(e)
 	}
 }
 
@@ -151,11 +168,11 @@ func (f *follower) pod(obj any, gone bool) {
 	} else {
 		e.there[pod.Name] = rollout.IsPodReady(pod)
 	}
-	e.count(f.bounds)
+	f.count(e)
 }
 
-// count looks at the pods.
-func (e *extremes) count(b bounds) {
+// count looks at the pods of a Deployment.
+func (f *follower) count(e *extremes) {
 	e.available = 0
 	for available := range maps.Values(e.there) {
 		if available {
@@ -163,17 +180,25 @@ func (e *extremes) count(b bounds) {
 		}
 	}
 	e.mostPods, e.least = max(e.mostPods, len(e.there)), min(e.least, e.available)
-	switch over := len(e.there) > b.mostSize; {
-	case !over && !e.above.IsZero():
-		e.longest, e.above = max(e.longest, time.Since(e.above)), time.Time{}
-	case over && e.above.IsZero():
-		e.above = time.Now()
+	now := time.Now()
+	if !e.above.IsZero() {
+		e.longest = max(e.longest, now.Sub(e.above))
+		if f.served {
+			e.served += now.Sub(e.counted)
+		}
+	}
+	e.counted = now
+	switch over := len(e.there) > f.bounds.mostSize; {
+	case !over:
+		e.above = time.Time{}
+	case e.above.IsZero():
+		e.above = now
 	}
 }
 
 func (e *extremes) String() string {
-	return fmt.Sprintf("at most %d by size, %d pods; at least %d available; %s with more pods than sizes allow",
-		e.mostSize, e.mostPods, e.least, e.longest.Round(time.Millisecond))
+	return fmt.Sprintf("at most %d by size, %d pods; at least %d available; more pods than the sizes may add up to for %s at a time, for %s in all while an engine ran",
+		e.mostSize, e.mostPods, e.least, e.longest.Round(time.Millisecond), e.served.Round(time.Millisecond))
 }
 
 // state is where each Deployment is, for the log.

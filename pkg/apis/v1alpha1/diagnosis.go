@@ -1,6 +1,10 @@
 package v1alpha1
 
-import "github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+import (
+	"slices"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+)
 
 // Diagnosis is what holds a workload that does not complete, or that waits
 // long: found by playing the same change again, with the same seed, in worlds
@@ -25,7 +29,7 @@ type Diagnosis struct {
 type Wait struct {
 	FromSeconds float64 `json:"fromSeconds"`
 	ToSeconds   float64 `json:"toSeconds"`
-	// Reasons say what was waited for at its end.
+	// Reasons say what was waited for, in the middle of it.
 	Reasons []Reason `json:"reasons"`
 }
 
@@ -77,4 +81,30 @@ type Remedy struct {
 	PeakPods                      int32   `json:"peakPods"`
 	LeastAvailable                int32   `json:"leastAvailable"`
 	LongestWaitForProgressSeconds float64 `json:"longestWaitForProgressSeconds"`
+}
+
+// Better says that the remedies say more than what a reason itself has to offer:
+// what keeps pods from being made or placed is in their numbers, while what is
+// wrong with a container is only named.
+func (d *Diagnosis) Better(r Reason) bool {
+	return d != nil && len(d.Remedies) > 0 && (r.Remedy == "" || r.Type == "FailedCreate" || r.Type == "Unschedulable")
+}
+
+// DeepCopy copies a diagnosis; nil of nil.
+func (d *Diagnosis) DeepCopy() *Diagnosis {
+	if d == nil {
+		return nil
+	}
+	out := *d
+	if d.Wait != nil {
+		wait := *d.Wait
+		wait.Reasons = slices.Clone(wait.Reasons)
+		out.Wait = &wait
+	}
+	out.Constraints, out.Remedies = slices.Clone(d.Constraints), slices.Clone(d.Remedies)
+	for i := range out.Remedies {
+		r := &out.Remedies[i]
+		r.Types, r.Changes = slices.Clone(r.Types), slices.Clone(r.Changes)
+	}
+	return &out
 }

@@ -115,6 +115,9 @@ type RolloutPlanStatus struct {
 	// Workloads has one entry each, in input order, and then one for each other
 	// workload that the run touched.
 	Workloads []WorkloadStatus `json:"workloads"`
+	// Divergence is where a real rollout first left the plan that it was
+	// compared with.
+	Divergence *Divergence `json:"divergence,omitempty"`
 }
 
 // WorkloadStatus is the result for one Deployment or bare ReplicaSet.
@@ -222,6 +225,7 @@ func (p *RolloutPlan) DeepCopyObject() runtime.Object {
 	for i := range out.Status.Workloads {
 		w := &out.Status.Workloads[i]
 		w.Changes, w.Reasons = slices.Clone(w.Changes), slices.Clone(w.Reasons)
+		w.DeadlineMissedSeconds, w.Diagnosis = slices.Clone(w.DeadlineMissedSeconds), w.Diagnosis.DeepCopy()
 	}
 	out.Events = slices.Clone(p.Events)
 	return &out

@@ -21,6 +21,7 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/command"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/kubectl"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/predict"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/view"
 )
 
 const long = `Make a change for real, beside its plan.
@@ -42,13 +43,15 @@ const example = `  # Show what a new image will do, ask, and do it
   kubectl rollout-sim apply deploy/web --image app=nginx:1.27
 
   # In CI: apply a manifest; give up on what waiting cannot heal, and go back
-  kubectl rollout-sim apply -f web.yaml --yes --fail-fast --on-failure=undo --timeout 10m
+  kubectl rollout-sim apply -f web.yaml --yes --fail-fast --on-failure=undo \
+    --timeout 10m
 
   # Apply a plan that was reviewed, unless the cluster has moved on
   kubectl rollout-sim apply --plan web.plan
 
   # Stop at a quarter of the new pods for ten minutes, and keep a recording
-  kubectl rollout-sim apply deploy/web --image app=nginx:1.27 --pause-at 25% --resume-after 10m --record web.jsonl`
+  kubectl rollout-sim apply deploy/web --image app=nginx:1.27 \
+    --pause-at 25% --resume-after 10m --record web.jsonl`
 
 // The words of --driver and --on-failure.
 const (
@@ -97,7 +100,7 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 	if runF == nil {
 		runF = Run
 	}
-	text := command.Text{Use: "apply (-f FILE | -k DIR | TYPE/NAME change flags | --plan FILE)", Short: "Make a change for real, beside its plan", Long: long, Example: example}
+	text := command.Text{Use: "apply (-f FILE | -k DIR | TYPE/NAME change flags | --plan FILE)", Short: "Make a change for real, beside its plan", Long: long + "\n\n" + view.Legend, Example: example}
 	cmd := command.New(text, func(cmd *cobra.Command, args []string) error { return o.complete(cmd, args) },
 		func(ctx context.Context) error { return runF(ctx, o) })
 	o.AddFlags(cmd.Flags())

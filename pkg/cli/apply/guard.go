@@ -11,9 +11,7 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/exit"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/kubectl"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/live"
-	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/timeline"
-	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
 
 // patience is how long trouble that may pass is let stand while nothing moves.
@@ -48,9 +46,14 @@ func (s *session) react(ctx context.Context) string {
 	done := ""
 	switch s.OnFailure {
 	case failurePause:
+		if s.hold.on {
+			return "" // it is
+		}
 		set.Pause, done = true, "paused"
 	case failureUndo:
 		set.Undo, done = new(int64), "undone"
+		set.Resume = s.hold.on // what is paused is not undone
+		s.hold.on = false
 	default:
 		return ""
 	}
@@ -71,63 +74,6 @@ func (s *session) react(ctx context.Context) string {
 	}
 	time.Sleep(lag)
 	return text
-}
-
-// hold is a pause of our own.
-type hold struct {
-	on, over bool
-	signal   chan struct{}
-}
-
-// resume has a value when it is time to go on.
-func (h *hold) resume() <-chan struct{} {
-	if !h.on {
-		return nil
-	}
-	return h.signal
-}
-
-// pauseAt pauses once enough new pods are available.
-func (s *session) pauseAt(ctx context.Context, snapshot *live.Snapshot) {
-	if !s.PauseAt.Given || s.hold.on || s.hold.over {
-		return
-	}
-	available, desired := int32(0), int32(0)
-	for _, d := range snapshot.Deployments {
-		available += snapshot.NewAvailable(trace.Ref{Kind: "Deployment", Namespace: d.Namespace, Name: d.Name})
-		desired += rollout.Desired(d)
-	}
-	if desired == 0 || available < s.PauseAt.Of(desired) || available >= desired {
-		return
-	}
-	if err := s.each(ctx, change.Set{Pause: true}); err != nil {
-		s.screen.problem(fmt.Errorf("pausing: %w", err))
-		s.hold.over = true
-		return
-	}
-	s.hold.on, s.hold.signal = true, make(chan struct{}, 1)
-	how := "press Enter to go on"
-	if s.ResumeAfter > 0 {
-		how = "it goes on after " + s.ResumeAfter.String()
-		time.AfterFunc(s.ResumeAfter, func() { s.hold.signal <- struct{}{} })
-	} else {
-		keys, signal := s.line(), s.hold.signal
-		go func() {
-			if _, pressed := <-keys; pressed {
-				signal <- struct{}{}
-			}
-		}()
-	}
-	s.screen.note("paused", fmt.Sprintf("%d of %d new pods are available (--pause-at %s): the template is rolled out no further, "+
-		"while a change of replicas would be shared among old and new pods in proportion; %s", available, desired, s.PauseAt, how))
-}
-
-// unpause goes on after a pause of our own.
-func (s *session) unpause(ctx context.Context) {
-	s.hold.on, s.hold.over = false, true
-	if err := s.each(ctx, change.Set{Resume: true}); err != nil {
-		s.screen.problem(fmt.Errorf("resuming: %w", err))
-	}
 }
 
 // each makes a change to all Deployments.

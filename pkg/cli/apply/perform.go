@@ -2,8 +2,8 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,7 +13,6 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/controller/deployment"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/controller/replicaset"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/live"
-	"github.com/rollout-sim/kubectl-rollout-sim/pkg/manifest"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/timeline"
 )
 
@@ -49,10 +48,10 @@ func (j *job) perform(ctx context.Context) error {
 	if j.people {
 		fmt.Fprintln(j.Out)
 	}
-	if err := s.drive(ctx); err != nil {
-		return err
-	}
 	defer s.stopDriving()
+	if err := s.drive(ctx); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("the change is made, but this process cannot drive it: %w", err)
+	}
 	return s.finish(ctx, s.watch(ctx))
 }
 
@@ -84,16 +83,31 @@ func (s *session) drive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.host, err = live.Start(ctx, config, live.Options{
-		Namespace: s.workloads[0].Namespace, Problem: s.screen.problem,
-		Lease: &live.Lease{Namespace: s.workloads[0].Namespace, Name: live.LeaseName, Waiting: func(holder string) {
-			s.screen.problem(fmt.Errorf("waiting for %s, which holds the lease %s", manifest.Printable(holder), live.LeaseName))
-		}},
-	}, deployment.Spec(s.Version), replicaset.Spec(s.Version))
-	if err == nil {
-		s.screen.note("driver", "no controller acts here: this process drives the rollout, as long as it runs")
+	for _, ns := range s.namespaces() {
+		host, err := live.Start(ctx, config, live.Options{
+			Namespace: ns, Problem: s.screen.problem,
+			Lease: &live.Lease{Namespace: ns, Name: live.LeaseName, Waiting: func(holder string) {
+				s.screen.problem(fmt.Errorf("waiting for %s, which holds the lease %s of namespace %s", holder, live.LeaseName, ns))
+			}},
+		}, deployment.Spec(s.Version), replicaset.Spec(s.Version))
+		if err != nil {
+			return err
+		}
+		s.hosts = append(s.hosts, host)
 	}
-	return err
+	s.screen.note("driver", "no controller acts here: this process drives the rollout, as long as it runs")
+	return nil
+}
+
+// namespaces are those of the workloads, each once.
+func (s *session) namespaces() []string {
+	var out []string
+	for _, at := range s.workloads {
+		if !slices.Contains(out, at.Namespace) {
+			out = append(out, at.Namespace)
+		}
+	}
+	return out
 }
 
 // occupied says whether somebody else runs the controllers: who holds the lease
@@ -103,10 +117,11 @@ func (s *session) occupied(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var held *live.OccupiedError
 	// A user who may not read leases is not one to run controllers.
-	if err := live.CheckVacant(ctx, config, s.workloads[0].Namespace); errors.As(err, &held) || err != nil {
-		return true, nil
+	for _, ns := range s.namespaces() {
+		if err := live.CheckVacant(ctx, config, ns); err != nil {
+			return true, nil
+		}
 	}
 	deadline := time.After(idleness)
 	for {
@@ -140,7 +155,8 @@ func (s *session) observed() bool {
 }
 
 func (s *session) stopDriving() {
-	if s.host != nil {
-		_ = s.host.Stop() // why it ended has been told, if it ended by itself
+	for _, host := range s.hosts {
+		_ = host.Stop() // why it ended has been told, if it ended by itself
 	}
+	s.hosts = nil
 }

@@ -3,8 +3,8 @@ package apply
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/command"
@@ -18,16 +18,21 @@ import (
 type job struct {
 	*Options
 	plan *predict.Prediction
-	docs []json.RawMessage
+	docs []kubectl.Document
 	show predict.Show
 	// people says that it is shown to people rather than to programs.
 	people bool
+	typed  <-chan string // what a person types, once it is read
 }
 
 // Run shows the plan, asks, makes the change and follows it.
 func Run(ctx context.Context, o *Options) error {
 	j := &job{Options: o, people: o.Format == "" || o.Format == "wide"}
 	if err := j.prepare(ctx); err != nil {
+		return err
+	}
+	// What is asked about can be looked at; the real rollout takes its place.
+	if err := j.Pictures.Write(j.plan.Plan); err != nil {
 		return err
 	}
 	if j.people {
@@ -62,6 +67,9 @@ func (j *job) prepare(ctx context.Context) error {
 	}
 	if j.plan, err = predict.Make(ctx, &j.Options.Options); err != nil {
 		return err
+	}
+	if j.plan.Refused != nil && j.DryRun != kubectl.DryRunClient {
+		return j.plan.Refused
 	}
 	predict.Warn(j.ErrOut, j.plan.Warnings)
 	if j.saved == nil {
@@ -107,7 +115,7 @@ func (j *job) ask(ctx context.Context) error {
 	}
 	fmt.Fprintf(j.ErrOut, "\nMake this change%s? [y/N] ", where)
 	select {
-	case answer := <-j.line():
+	case answer := <-j.lines():
 		if a := strings.ToLower(strings.TrimSpace(answer)); a == "y" || a == "yes" {
 			return nil
 		}
@@ -117,12 +125,21 @@ func (j *job) ask(ctx context.Context) error {
 	return &exit.Error{Code: exit.Failure, Message: "not confirmed: nothing was changed"}
 }
 
-// line is the next line that a person types; it is closed at the end of input.
-func (j *job) line() <-chan string {
-	out := make(chan string, 1)
+// lines are what a person types, from when it is first asked for; it is closed
+// at the end of input.
+func (j *job) lines() <-chan string {
+	if j.typed != nil {
+		return j.typed
+	}
+	out := make(chan string)
+	j.typed = out
 	go func() {
 		defer close(out)
-		if text, err := bufio.NewReader(j.keys).ReadString('\n'); err == nil {
+		for read := bufio.NewReader(j.keys); ; {
+			text, err := read.ReadString('\n')
+			if err != nil {
+				return
+			}
 			out <- text
 		}
 	}()
@@ -133,22 +150,31 @@ func (j *job) line() <-chan string {
 func (j *job) change(ctx context.Context, dry kubectl.DryRun) (string, error) {
 	k := j.kubectl(dry)
 	if j.HasManifests() {
-		return k.Apply(kubectl.Manifests{
-			Documents: j.docs, Source: strings.Join(append(j.Files, j.Kustomize), ","), Namespace: j.Namespace, Explicit: j.ExplicitNamespace,
+		made, err := k.Apply(kubectl.Manifests{
+			Documents: j.docs, Namespace: j.Namespace, Explicit: j.ExplicitNamespace,
 			Options: j.Options.Apply, Selector: j.Selector, Workloads: j.plan.Targets,
 		})
+		return made.Said, err
 	}
 	var all strings.Builder
 	for _, target := range j.plan.Targets {
-		said, err := k.Change(ctx, j.Change, target)
+		made, err := k.Change(ctx, j.Change, target)
 		if err != nil {
 			return all.String(), err
 		}
-		all.WriteString(said)
+		all.WriteString(made.Said)
 	}
 	return all.String(), nil
 }
 
+// warn warns of what the plan has not warned of before.
+func (j *job) warn(text string) {
+	if !slices.Contains(j.plan.Warnings, text) {
+		j.plan.Warnings = append(j.plan.Warnings, text)
+		predict.Warn(j.ErrOut, []string{text})
+	}
+}
+
 func (j *job) kubectl(dry kubectl.DryRun) *kubectl.Kubectl {
-	return &kubectl.Kubectl{Getter: j.Getter, DryRun: dry, ErrOut: j.ErrOut}
+	return &kubectl.Kubectl{Getter: j.Getter, DryRun: dry, Warn: j.warn}
 }

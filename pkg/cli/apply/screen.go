@@ -28,6 +28,7 @@ type screen struct {
 	lines  []io.Writer // for JSON lines
 	failed error       // the first failure to write
 	told   map[string]bool
+	untold []string // warnings to come
 }
 
 func (j *job) newScreen() (*screen, error) {
@@ -94,6 +95,7 @@ func (s *screen) all() []trace.Event {
 
 // update shows people what is new.
 func (s *screen) update() error {
+	s.warn()
 	events := s.all()
 	if s.live != nil {
 		return s.live.Update(events)
@@ -110,13 +112,27 @@ func (s *screen) note(label, text string) {
 	}
 }
 
-// problem warns, of the same only once.
+// problem warns with the next update, of the same only once.
 func (s *screen) problem(err error) {
 	text := manifest.Printable(err.Error())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.told[text] {
 		s.told[text] = true
+		s.untold = append(s.untold, text)
+	}
+}
+
+// warn prints the warnings, where the last line of a terminal was.
+func (s *screen) warn() {
+	s.mu.Lock()
+	list := s.untold
+	s.untold = nil
+	s.mu.Unlock()
+	if len(list) > 0 && s.live != nil {
+		_ = s.live.Status("") // the next row tells of a failure
+	}
+	for _, text := range list {
 		fmt.Fprintf(s.job.ErrOut, "warning: %s\n", text)
 	}
 }
@@ -129,7 +145,14 @@ func (s *screen) finish() (*v1alpha1.RolloutPlan, error) {
 		if err := s.update(); err != nil {
 			return plan, err
 		}
-		return plan, s.live.Finish(plan)
+		if err := s.live.Finish(plan); err != nil {
+			return plan, err
+		}
+		options, err := s.job.ViewOptions(s.job.Out)
+		if err != nil {
+			return plan, err
+		}
+		return plan, s.job.Pictures.Draw(s.job.Out, plan, options)
 	case s.job.Format != "jsonl":
 		return plan, s.job.show(s.job.Out, plan)
 	}
@@ -137,6 +160,7 @@ func (s *screen) finish() (*v1alpha1.RolloutPlan, error) {
 }
 
 func (s *screen) close() {
+	s.warn()
 	if s.record != nil {
 		if err := s.record.Close(); err != nil {
 			fmt.Fprintf(s.job.ErrOut, "warning: writing %s: %v\n", s.job.Record, err)

@@ -22,7 +22,7 @@ type session struct {
 	*job
 	screen    *screen
 	follower  *live.Follower
-	host      *live.Host // when this process drives
+	hosts     []*live.Host // of each namespace, when this process drives
 	workloads []trace.Ref
 
 	started  time.Time
@@ -31,7 +31,8 @@ type session struct {
 	left     string
 	seen     int // events looked at for divergence
 	hold     hold
-	standing map[string]time.Time // trouble, since when
+	standing map[string]time.Time    // trouble, since when
+	lost     map[trace.Ref]time.Time // workloads that were deleted, since when
 }
 
 // ending is why a session ends.
@@ -51,7 +52,8 @@ const (
 
 // watch follows the rollout until it has ended one way or another.
 func (s *session) watch(ctx context.Context) ending {
-	s.started, s.moved, s.standing = time.Now(), time.Now(), map[string]time.Time{}
+	s.started, s.moved = time.Now(), time.Now()
+	s.standing, s.lost = map[string]time.Time{}, map[trace.Ref]time.Time{}
 	tick := time.NewTicker(refresh)
 	defer tick.Stop()
 	var timeout <-chan time.Time
@@ -66,7 +68,9 @@ func (s *session) watch(ctx context.Context) ending {
 			return ending{why: "Limit", code: exit.Failed, reason: fmt.Sprintf("it is not complete after %s (--timeout)", s.Timeout)}
 		case <-s.follower.Changed():
 			s.moved = time.Now()
-		case <-s.hold.resume():
+		case _, pressed := <-s.hold.keys:
+			s.pressed(ctx, pressed)
+		case <-s.hold.after:
 			s.unpause(ctx)
 		case <-tick.C:
 		}
@@ -94,6 +98,7 @@ func (s *session) look(ctx context.Context) *ending {
 	if end := s.failing(snapshot); end != nil {
 		return end
 	}
+	s.resumed(snapshot)
 	s.pauseAt(ctx, snapshot)
 	s.reckon(ctx, snapshot)
 	return nil
@@ -101,24 +106,25 @@ func (s *session) look(ctx context.Context) *ending {
 
 // hostEnded is why our own controllers have stopped; nil while they run.
 func (s *session) hostEnded() error {
-	if s.host == nil {
-		return nil
-	}
-	select {
-	case <-s.host.Done():
-	default:
-		return nil
-	}
-	if err := s.host.Wait(); err != nil {
+	for _, host := range s.hosts {
+		select {
+		case <-host.Done():
+		default:
+			continue
+		}
+		err := host.Wait()
 		var occupied *live.OccupiedError
-		if errors.As(err, &occupied) {
-			s.host = nil // somebody else acts after all: that one is followed
+		switch {
+		case errors.As(err, &occupied): // somebody else acts after all: that one is followed
+			s.stopDriving()
 			s.screen.note("driver", occupied.How+": it is followed from here on")
 			return nil
+		case err != nil:
+			return err
 		}
-		return err
+		return errors.New("the controllers were stopped")
 	}
-	return errors.New("the controllers were stopped")
+	return nil
 }
 
 // ended judges how the workloads stand; nil while one goes on.
@@ -156,14 +162,34 @@ func (s *session) endOf(snapshot *live.Snapshot, at trace.Ref) string {
 		}
 		end = rollout.ReplicaSetEnd(obj)
 	default:
-		if s.follower.Gone(at) {
-			end = "Gone"
-		}
+		return s.gone(at)
 	}
+	delete(s.lost, at)
 	if end == rollout.EndPaused && !s.pausedForGood() {
 		return ""
 	}
 	return end
+}
+
+// mourning is how long the remains of a deleted workload are followed at most.
+const mourning = time.Minute
+
+// gone is the end of a workload that was deleted: once nothing moves of what it
+// left, unless it is made anew by then.
+func (s *session) gone(at trace.Ref) string {
+	if !s.follower.Gone(at) {
+		return ""
+	}
+	since, known := s.lost[at]
+	if !known {
+		since = time.Now()
+		s.lost[at] = since
+		s.screen.note("note", named(at)+" was deleted meanwhile: what it left is followed to its end")
+	}
+	if time.Since(s.moved) < quiet && time.Since(since) < mourning {
+		return ""
+	}
+	return "Gone"
 }
 
 // pausedForGood says that a pause is what was asked for, and that nothing goes
@@ -210,11 +236,20 @@ func (s *session) finish(ctx context.Context, end ending) error {
 	if end.code == exit.Failed || end.code == exit.Diverged {
 		end.reason += s.react(context.WithoutCancel(ctx))
 	}
+	if s.hold.on {
+		end.reason += "; it stays paused: " + s.toResume()
+	}
 	if end.why != "" {
 		s.follower.End(end.why)
 	}
 	s.follower.Close()
-	_, err := s.screen.finish()
+	plan, err := s.screen.finish()
+	if err == nil {
+		err = s.Pictures.Write(plan)
+	}
+	if err != nil && end.code != exit.Done {
+		s.screen.problem(err)
+	}
 	switch {
 	case end.code == exit.Failure && ctx.Err() != nil:
 		return &exit.Error{Code: exit.Failure, Message: s.goesOn()}
@@ -236,11 +271,25 @@ func (s *session) names() string {
 
 // goesOn is said to who stops watching.
 func (s *session) goesOn() string {
-	again := "kubectl rollout-sim plan " + named(s.workloads[0]) + " -n " + s.workloads[0].Namespace
-	if s.host != nil {
-		return "stopped; nothing drives the rollout now. To go on: kubectl rollout-sim controllers -n " + s.workloads[0].Namespace + "; to look again: " + again
+	var again, drive []string
+	for _, ns := range s.namespaces() {
+		command := "kubectl rollout-sim plan"
+		for _, at := range s.workloads {
+			if at.Namespace == ns {
+				command += " " + named(at)
+			}
+		}
+		again = append(again, command+" -n "+ns)
+		drive = append(drive, "kubectl rollout-sim controllers -n "+ns)
 	}
-	return "stopped watching; the rollout goes on. To look again: " + again
+	look := "to look again: " + strings.Join(again, "; ")
+	switch {
+	case len(s.hosts) > 0:
+		return "stopped; nothing drives the rollout now. To go on: " + strings.Join(drive, "; ") + "; " + look
+	case s.hold.on:
+		return "stopped watching; the rollout stays paused. To go on: " + s.toResume() + "; " + look
+	}
+	return "stopped watching; the rollout goes on. T" + look[1:]
 }
 
 func named(at trace.Ref) string { return strings.ToLower(at.Kind) + "/" + at.Name }

@@ -21,7 +21,7 @@ const (
 	Done      Code = 0 // as predicted, or done
 	Failure   Code = 1 // an error of input, cluster or tool
 	Changes   Code = 2 // with --detailed-exitcode: there are changes
-	Condition Code = 3 // a --fail-on condition is met
+	Condition Code = 3 // a --fail-on condition is met, or no strategy meets --goal
 	Failed    Code = 4 // a real rollout failed
 	Diverged  Code = 5 // with --fail-on-divergence: a real rollout left its plan
 )
@@ -31,7 +31,7 @@ const Help = `Exit codes:
   0  as predicted, or done
   1  an error of input, cluster or tool
   2  with --detailed-exitcode: there are changes
-  3  a --fail-on condition is met
+  3  a --fail-on condition is met, or no strategy meets --goal
   4  a real rollout failed
   5  with --fail-on-divergence: a real rollout left its plan`
 

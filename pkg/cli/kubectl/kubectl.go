@@ -4,13 +4,13 @@ package kubectl
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -47,52 +47,169 @@ var suffixes = map[DryRun]string{DryRunNone: "", DryRunClient: " (dry run)", Dry
 type Kubectl struct {
 	Getter genericclioptions.RESTClientGetter
 	DryRun DryRun
-	// ErrOut gets what kubectl warns of.
-	ErrOut io.Writer
+	// Known is what has been read of the workloads that are changed. Where it is
+	// set, it is not asked again, and the server's answers are kept.
+	Known *live.Snapshot
+	// Warn gets what kubectl and the server warn of; nil drops it.
+	Warn func(string)
+}
+
+// Outcome is what became of a change.
+type Outcome struct {
+	// Said is what kubectl prints.
+	Said string
+	// Sent says that something had to be changed, Object is the workload as the
+	// server made it; nil where the answer was no more than a yes. Both are only
+	// known where Known was set.
+	Sent   bool
+	Object live.Object
+	// Denied says what the user may not do, as in "patch deployments"; the error
+	// beside it has the server's words.
+	Denied string
+}
+
+// ApplyOptions are the flags of kubectl apply.
+type ApplyOptions struct {
+	ServerSide     bool
+	FieldManager   string // empty means kubectl's own
+	ForceConflicts bool
+}
+
+// Document is an object to apply.
+type Document struct {
+	JSON   []byte // as the user wrote it
+	Source string // the file, for errors
 }
 
 // Manifests are what is applied.
 type Manifests struct {
-	Documents []json.RawMessage
-	Source    string // where they are from, for errors
+	Documents []Document
 	// Namespace is where objects go that name none; with Explicit, those that
 	// name another are an error.
 	Namespace string
 	Explicit  bool
-	Options   live.ApplyOptions
+	Options   ApplyOptions
 	// Selector leaves out objects that do not match; nil takes all.
 	Selector labels.Selector
 	// Workloads, when not nil, leaves out all other Deployments and ReplicaSets.
 	Workloads []trace.Ref
 }
 
-// Apply is kubectl apply. It returns what kubectl prints; errors are the
-// server's, in kubectl's words, and may leave earlier objects applied.
-func (k *Kubectl) Apply(m Manifests) (string, error) {
-	var out bytes.Buffer
-	o, err := k.applyOptions(m, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: k.ErrOut})
-	if err != nil {
-		return "", err
+// call is one use of kubectl's code.
+type call struct {
+	*Kubectl
+	factory cmdutil.Factory
+	heard   dialogue
+}
+
+func (k *Kubectl) begin() *call {
+	c := &call{Kubectl: k, heard: dialogue{known: k.Known}}
+	g := getter{RESTClientGetter: k.Getter, warn: c.warn}
+	if k.Known != nil {
+		g.talk = c.heard.between
 	}
-	infos, err := k.objects(m)
+	c.factory = cmdutil.NewFactory(g)
+	return c
+}
+
+func (c *call) warn(text string) {
+	if c.Warn != nil {
+		c.Warn(text)
+	}
+}
+
+// outcome is what a call has come to, errors in kubectl's words.
+func (c *call) outcome(said string, err error) (Outcome, error) {
+	c.heard.mu.Lock()
+	defer c.heard.mu.Unlock()
+	return Outcome{said, c.heard.sent, c.heard.object, c.heard.denied}, worded(live.Explain(err))
+}
+
+// lines is an error of kubectl's own that has several lines.
+type lines struct{ error }
+
+// Error is as kubectl prints it.
+func (l lines) Error() string { return "error: " + l.error.Error() }
+
+// Unwrap is kubectl's.
+func (l lines) Unwrap() error { return l.error }
+
+// Verbatim keeps the lines.
+func (lines) Verbatim() {}
+
+func worded(err error) error {
+	var known interface{ Verbatim() }
+	if err == nil || errors.As(err, &known) || apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "\n") {
+		return err
+	}
+	return lines{err}
+}
+
+// Apply is kubectl apply. Errors are the server's, in kubectl's words, and may
+// leave earlier objects applied. Upstream: kubectl pkg/cmd/apply.
+func (k *Kubectl) Apply(m Manifests) (Outcome, error) {
+	c := k.begin()
+	var out, errs bytes.Buffer
+	err := c.apply(m, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errs})
+	for line := range strings.Lines(errs.String()) {
+		line = strings.TrimSpace(line)
+		if len(line) > 9 && strings.EqualFold(line[:9], "warning: ") {
+			line = line[9:]
+		}
+		c.warn(line)
+	}
+	return c.outcome(out.String(), brief(err))
+}
+
+func (c *call) apply(m Manifests, streams genericiooptions.IOStreams) error {
+	o, err := c.applyOptions(m, streams)
 	if err != nil {
-		return "", live.Explain(err)
+		return err
+	}
+	infos, err := c.objects(m)
+	if err != nil {
+		return err
 	}
 	o.SetObjects(infos)
 	if err := o.Validate(); err != nil {
-		return "", err
+		return err
 	}
-	err = o.Run()
-	return out.String(), live.Explain(err)
+	return o.Run()
+}
+
+// brief leaves out of kubectl's error the patch and the object it was for,
+// which go before the words of the server that say what is wrong.
+func brief(err error) error {
+	const head = "error when applying patch:\n"
+	var refused *apierrors.StatusError
+	switch {
+	case err == nil || !strings.HasPrefix(err.Error(), head):
+		return err
+	case errors.As(err, &refused):
+		short := *refused
+		short.ErrStatus.Message = afterPatch(short.ErrStatus.Message)
+		return &short
+	}
+	return errors.New(afterPatch(err.Error()))
+}
+
+func afterPatch(text string) string {
+	if i := strings.LastIndex(text, "\nfor: \""); i >= 0 {
+		if _, after, ok := strings.Cut(text[i:], "\": "); ok {
+			return after
+		}
+	}
+	return text
 }
 
 // applyOptions are what kubectl makes of its flags. The manifests have been
-// validated before and are by the server again; the schema that kubectl would
-// download for its patches says of the kinds here what is compiled in.
-func (k *Kubectl) applyOptions(m Manifests, streams genericiooptions.IOStreams) (*kubectlapply.ApplyOptions, error) {
+// validated before and are by the server again. kubectl would download the
+// server's schemas for its patches, some megabytes; of the kinds here they say
+// what is compiled in.
+func (c *call) applyOptions(m Manifests, streams genericiooptions.IOStreams) (*kubectlapply.ApplyOptions, error) {
 	flags, cmd := kubectlapply.NewApplyFlags(streams), &cobra.Command{}
 	flags.AddFlags(cmd)
-	args := []string{"--filename=-", "--validate=ignore", "--openapi-patch=false", "--dry-run=" + string(k.DryRun)}
+	args := []string{"--filename=-", "--validate=ignore", "--openapi-patch=false", "--dry-run=" + string(c.DryRun)}
 	if m.Options.ServerSide {
 		args = append(args, "--server-side")
 	}
@@ -105,29 +222,25 @@ func (k *Kubectl) applyOptions(m Manifests, streams genericiooptions.IOStreams) 
 	if err := cmd.ParseFlags(args); err != nil {
 		return nil, err
 	}
-	o, err := flags.ToOptions(k.factory(), cmd, "kubectl", nil)
+	o, err := flags.ToOptions(c.factory, cmd, "kubectl", nil)
 	if err != nil {
-		return nil, live.Explain(err)
+		return nil, err
 	}
 	o.ValidationDirective = metav1.FieldValidationStrict
 	o.Namespace, o.EnforceNamespace = m.Namespace, m.Explicit
 	return o, nil
 }
 
-func (k *Kubectl) factory() cmdutil.Factory { return cmdutil.NewFactory(k.Getter) }
-
 // objects are the manifests as kubectl reads them.
-func (k *Kubectl) objects(m Manifests) ([]*resource.Info, error) {
-	var text bytes.Buffer
-	for _, doc := range m.Documents {
-		text.Write(doc)
-		text.WriteString("\n---\n")
-	}
-	b := k.factory().NewBuilder().Unstructured().ContinueOnError().NamespaceParam(m.Namespace).DefaultNamespace()
+func (c *call) objects(m Manifests) ([]*resource.Info, error) {
+	b := c.factory.NewBuilder().Unstructured().ContinueOnError().NamespaceParam(m.Namespace).DefaultNamespace()
 	if m.Explicit {
 		b = b.RequireNamespace()
 	}
-	infos, err := b.Stream(&text, m.Source).Flatten().Do().Infos()
+	for _, doc := range m.Documents {
+		b = b.Stream(bytes.NewReader(doc.JSON), doc.Source)
+	}
+	infos, err := b.Flatten().Do().Infos()
 	if err != nil {
 		return nil, err
 	}
@@ -146,6 +259,6 @@ func (m Manifests) takes(info *resource.Info) bool {
 }
 
 // said is a line as kubectl prints it.
-func (k *Kubectl) said(info *resource.Info, what string) string {
-	return fmt.Sprintf("%s.%s/%s %s%s\n", strings.ToLower(info.Mapping.GroupVersionKind.Kind), info.Mapping.GroupVersionKind.Group, info.Name, what, suffixes[k.DryRun])
+func (c *call) said(info *resource.Info, what string) string {
+	return fmt.Sprintf("%s.%s/%s %s%s\n", strings.ToLower(info.Mapping.GroupVersionKind.Kind), info.Mapping.GroupVersionKind.Group, info.Name, what, suffixes[c.DryRun])
 }

@@ -11,8 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/dynamic"
+	scaleclient "k8s.io/client-go/scale"
 	"k8s.io/kubectl/pkg/cmd/set"
-	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 	"k8s.io/kubectl/pkg/polymorphichelpers"
 	"k8s.io/kubectl/pkg/scale"
 	"k8s.io/kubectl/pkg/scheme"
@@ -33,21 +34,22 @@ const (
 )
 
 // Change makes the change that flags ask for: one alone as its kubectl verb
-// does, several as one patch. It returns what kubectl prints.
-func (k *Kubectl) Change(ctx context.Context, s change.Set, at trace.Ref) (string, error) {
-	info, err := k.find(at)
+// does, several as one patch.
+func (k *Kubectl) Change(ctx context.Context, s change.Set, at trace.Ref) (Outcome, error) {
+	c := k.begin()
+	info, err := c.find(at)
 	if err != nil {
-		return "", live.Explain(err)
+		return c.outcome("", err)
 	}
-	said, err := k.change(ctx, s, info)
+	said, err := c.change(ctx, s, info)
 	if err != nil {
-		return "", live.Explain(err)
+		return c.outcome("", err)
 	}
-	return k.said(info, said), nil
+	return c.outcome(c.said(info, said), nil)
 }
 
-func (k *Kubectl) find(at trace.Ref) (*resource.Info, error) {
-	infos, err := k.factory().NewBuilder().WithScheme(scheme.Scheme, appsv1.SchemeGroupVersion).
+func (c *call) find(at trace.Ref) (*resource.Info, error) {
+	infos, err := c.factory.NewBuilder().WithScheme(scheme.Scheme, appsv1.SchemeGroupVersion).
 		NamespaceParam(at.Namespace).DefaultNamespace().
 		ResourceNames(strings.ToLower(at.Kind)+"s.apps", at.Name).
 		Flatten().Do().Infos()
@@ -58,27 +60,27 @@ func (k *Kubectl) find(at trace.Ref) (*resource.Info, error) {
 }
 
 // change finds the verb and says what it did.
-func (k *Kubectl) change(ctx context.Context, s change.Set, info *resource.Info) (string, error) {
+func (c *call) change(ctx context.Context, s change.Set, info *resource.Info) (string, error) {
 	one := func(have bool) bool { return have && s.Count() == 1 }
 	switch {
 	case one(s.Undo != nil):
-		return k.undo(info, *s.Undo)
+		return c.undo(info, *s.Undo)
 	case one(s.Replicas != nil):
-		return "scaled", k.scale(info, *s.Replicas)
+		return "scaled", c.scale(info, *s.Replicas)
 	case one(s.Restart):
-		return "restarted", k.mutate(info, rolloutManager, polymorphichelpers.ObjectRestarterFn)
+		return "restarted", c.mutate(info, rolloutManager, polymorphichelpers.ObjectRestarterFn)
 	case one(s.Pause):
-		return "paused", k.mutate(info, rolloutManager, polymorphichelpers.ObjectPauserFn)
+		return "paused", c.mutate(info, rolloutManager, polymorphichelpers.ObjectPauserFn)
 	case one(s.Resume):
-		return "resumed", k.mutate(info, rolloutManager, polymorphichelpers.ObjectResumerFn)
+		return "resumed", c.mutate(info, rolloutManager, polymorphichelpers.ObjectResumerFn)
 	case one(len(s.Images) > 0):
-		return "image updated", k.mutate(info, setManager, imageSetter(s.Images))
+		return "image updated", c.mutate(info, setManager, imageSetter(s.Images))
 	}
-	return "patched", k.combined(ctx, s, info)
+	return "patched", c.combined(ctx, s, info)
 }
 
 // mutate sends the difference that a function of kubectl's makes.
-func (k *Kubectl) mutate(info *resource.Info, manager string, do func(runtime.Object) ([]byte, error)) error {
+func (c *call) mutate(info *resource.Info, manager string, do func(runtime.Object) ([]byte, error)) error {
 	patches := set.CalculatePatches([]*resource.Info{info}, scheme.DefaultJSONEncoder(), do)
 	for _, p := range patches {
 		switch {
@@ -87,18 +89,18 @@ func (k *Kubectl) mutate(info *resource.Info, manager string, do func(runtime.Ob
 		case len(p.Patch) == 0 || string(p.Patch) == "{}":
 			continue
 		}
-		if err := k.patch(info, manager, types.StrategicMergePatchType, p.Patch); err != nil {
+		if err := c.patch(info, manager, types.StrategicMergePatchType, p.Patch); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (k *Kubectl) patch(info *resource.Info, manager string, kind types.PatchType, data []byte) error {
-	if k.DryRun == DryRunClient {
+func (c *call) patch(info *resource.Info, manager string, kind types.PatchType, data []byte) error {
+	if c.DryRun == DryRunClient {
 		return nil
 	}
-	helper := resource.NewHelper(info.Client, info.Mapping).DryRun(k.DryRun == DryRunServer).WithFieldManager(manager)
+	helper := resource.NewHelper(info.Client, info.Mapping).DryRun(c.DryRun == DryRunServer).WithFieldManager(manager)
 	_, err := helper.Patch(info.Namespace, info.Name, kind, data, nil)
 	return err
 }
@@ -135,8 +137,8 @@ func setImage(containers []corev1.Container, image change.Image) (found bool) {
 }
 
 // undo is kubectl rollout undo.
-func (k *Kubectl) undo(info *resource.Info, revision int64) (string, error) {
-	client, err := k.factory().KubernetesClientSet()
+func (c *call) undo(info *resource.Info, revision int64) (string, error) {
+	client, err := c.factory.KubernetesClientSet()
 	if err != nil {
 		return "", err
 	}
@@ -144,28 +146,33 @@ func (k *Kubectl) undo(info *resource.Info, revision int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	said, err := back.Rollback(info.Object, nil, revision, strategies[k.DryRun])
-	if k.DryRun == DryRunClient && err == nil {
+	said, err := back.Rollback(info.Object, nil, revision, strategies[c.DryRun])
+	if c.DryRun == DryRunClient && err == nil {
 		said = "rolled back" // kubectl prints the template instead
 	}
 	return said, err
 }
 
 // scale is kubectl scale, by the subresource.
-func (k *Kubectl) scale(info *resource.Info, replicas int32) error {
-	if k.DryRun == DryRunClient {
+func (c *call) scale(info *resource.Info, replicas int32) error {
+	if c.DryRun == DryRunClient {
 		return nil
 	}
-	client, err := cmdutil.ScaleClientFn(k.factory())
+	base, err := c.factory.RESTClient()
 	if err != nil {
 		return err
 	}
+	mapper, err := c.factory.ToRESTMapper()
+	if err != nil {
+		return err
+	}
+	client := scaleclient.New(base, mapper, dynamic.LegacyAPIPathResolverFunc, scales{})
 	retry := scale.NewRetryParams(time.Second, 5*time.Minute)
-	return scale.NewScaler(client).Scale(info.Namespace, info.Name, uint(replicas), nil, nil, retry, nil, info.Mapping.Resource, k.DryRun == DryRunServer)
+	return scale.NewScaler(client).Scale(info.Namespace, info.Name, uint(replicas), nil, nil, retry, nil, info.Mapping.Resource, c.DryRun == DryRunServer)
 }
 
 // combined is a patch of the user's own, or the one of several changes at once.
-func (k *Kubectl) combined(ctx context.Context, s change.Set, info *resource.Info) error {
+func (c *call) combined(ctx context.Context, s change.Set, info *resource.Info) error {
 	before, ok := info.Object.(manifest.Object)
 	if !ok {
 		return fmt.Errorf("%T cannot be changed", info.Object)
@@ -173,7 +180,7 @@ func (k *Kubectl) combined(ctx context.Context, s change.Set, info *resource.Inf
 	before.GetObjectKind().SetGroupVersionKind(info.Mapping.GroupVersionKind)
 	after := before
 	if s.Patch == nil || s.Count() > 1 {
-		owned, err := k.owned(ctx, before)
+		owned, err := c.owned(ctx, before)
 		if err != nil {
 			return err
 		}
@@ -187,12 +194,12 @@ func (k *Kubectl) combined(ctx context.Context, s change.Set, info *resource.Inf
 	if err != nil {
 		return err
 	}
-	return k.patch(info, request.FieldManager, request.Type, request.Data)
+	return c.patch(info, request.FieldManager, request.Type, request.Data)
 }
 
 // owned are the ReplicaSets an undo may go back to.
-func (k *Kubectl) owned(ctx context.Context, obj manifest.Object) ([]*appsv1.ReplicaSet, error) {
-	client, err := k.factory().KubernetesClientSet()
+func (c *call) owned(ctx context.Context, obj manifest.Object) ([]*appsv1.ReplicaSet, error) {
+	client, err := c.factory.KubernetesClientSet()
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/command"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/exit"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/predict"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/view"
 )
 
 const long = `Simulate a change to a Deployment or ReplicaSet and say what will happen.
@@ -38,7 +39,8 @@ Otherwise, or with --offline, what there is before the change:
   --state DUMP          lists saved with kubectl get -o yaml; -f or flags change
                         them, and without any change the rollout goes on
 
-Equal input and --seed give equal output.
+Equal input and --seed give equal output. With --runs N the change is played with
+N seeds, and what you get is percentiles, and the seed of the worst run.
 
 With --apply the change is then made for real, as by apply.`
 
@@ -68,12 +70,16 @@ const example = `  # In the cluster at hand: this manifest, a new image, and wha
   kubectl rollout-sim plan deploy/web --image app=nginx:1.26 --save web.plan
   kubectl rollout-sim apply --plan web.plan
 
+  # A thousand futures: how long may it take, and how bad may it get?
+  kubectl rollout-sim plan --from web.yaml -f web-next.yaml --ready-after 2s..20s --runs 1000
+
   # In CI: fail when fewer than 90% of the pods stay available
   kubectl rollout-sim plan --from web.yaml -f web-next.yaml --fail-on 'stuck,deadline,minAvailable<90%'`
 
 // Options are what is planned, and what is done with the plan.
 type Options struct {
 	predict.Options
+	Many
 
 	// Save is the file to keep the plan in; empty for none.
 	Save string
@@ -89,9 +95,12 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 		runF = Run
 	}
 	real, doApply := &apply.Options{Getter: f}, false
-	text := command.Text{Use: "plan (-f FILE | -k DIR | TYPE/NAME | --state DUMP) [change flags]", Short: "Simulate a change and say what happens", Long: long, Example: example}
+	text := command.Text{Use: "plan (-f FILE | -k DIR | TYPE/NAME | --state DUMP) [change flags]", Short: "Simulate a change and say what happens", Long: long + "\n\n" + view.Legend, Example: example}
 	cmd := command.New(text, func(cmd *cobra.Command, args []string) error {
 		if err := o.Prepare(cmd, f, args); err != nil {
+			return err
+		}
+		if err := o.Many.complete(cmd); err != nil {
 			return err
 		}
 		switch {
@@ -108,6 +117,7 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 	}, func(ctx context.Context) error { return runF(ctx, o) })
 	o.AddFlags(cmd.Flags())
 	o.AddScenarioFlags(cmd.Flags())
+	o.Many.addFlags(cmd.Flags())
 	cmd.Flags().StringVar(&o.Save, "save", "", "A file to keep the plan in, for apply --plan and for replay")
 	cmd.Flags().BoolVar(&doApply, "apply", false, "Make the change for real, as apply does")
 	real.AddRealFlags(cmd.Flags())
@@ -119,6 +129,9 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 func Run(ctx context.Context, o *Options) error {
 	if o.Apply != nil {
 		return apply.Run(ctx, o.Apply)
+	}
+	if o.Runs > 0 {
+		return runMany(ctx, o)
 	}
 	show, err := o.Printer(o.Out)
 	if err != nil {
@@ -133,6 +146,9 @@ func Run(ctx context.Context, o *Options) error {
 		if err := p.Save(o.Save); err != nil {
 			return err
 		}
+	}
+	if err := o.Pictures.Write(p.Plan); err != nil {
+		return err
 	}
 	if err := show(o.Out, p.Plan); err != nil {
 		return fmt.Errorf("printing the plan: %w", err)

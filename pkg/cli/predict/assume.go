@@ -13,7 +13,6 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/manifest"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
-	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 	"github.com/rollout-sim/kubectl-rollout-sim/plugins/kubelet"
 )
 
@@ -204,7 +203,7 @@ func (b *behaviour) profile(pod *corev1.Pod) kubelet.Profile {
 		ReadyAfter: kubelet.Exactly(assumedReady), ExitAfter: kubelet.Exactly(assumedExit), ExitsCleanly: true,
 		Probed: true, AnswersAfter: kubelet.Exactly(answersAfter(&pod.Spec)), InitFor: kubelet.Exactly(assumedInit),
 	}
-	if times, ok := b.scene.measured[b.workload(pod)]; ok {
+	if times, ok := b.scene.measured[workloadOf(b.stored, pod)]; ok {
 		p.ReadyAfter = kubelet.Range{Low: times.Low, High: times.High}
 		p.Probed, p.InitFor = false, kubelet.Range{}
 	}
@@ -220,20 +219,6 @@ func (b *behaviour) profile(pod *corev1.Pod) kubelet.Profile {
 		p.Never = b.options.Never
 	}
 	return p
-}
-
-// workload is the Deployment or bare ReplicaSet that a pod belongs to.
-func (b *behaviour) workload(pod *corev1.Pod) trace.Ref {
-	owner := metav1.GetControllerOfNoCopy(pod)
-	if owner == nil {
-		return trace.Ref{}
-	}
-	if rs, ok := b.stored.Get(sim.ReplicaSets, pod.Namespace, owner.Name); ok {
-		if up := metav1.GetControllerOfNoCopy(rs); up != nil {
-			owner = up
-		}
-	}
-	return trace.Ref{Kind: owner.Kind, Namespace: pod.Namespace, Name: owner.Name}
 }
 
 func ownerOf(pod *corev1.Pod) string {

@@ -8,9 +8,12 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/change"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/kubectl"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/live"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/manifest"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
@@ -98,70 +101,111 @@ func (s *scene) setVersion(o *Options) {
 	}
 }
 
-// ask has the server compute the change.
+// ask has the server compute the change: a dry run of what apply does.
 func (s *scene) ask(ctx context.Context, o *Options) error {
 	s.answers = map[trace.Ref]manifest.Object{}
+	warn := func(text string) { s.warnings = append(s.warnings, text) }
+	k := &kubectl.Kubectl{Getter: o.getter, DryRun: kubectl.DryRunServer, Known: s.snapshot, Warn: warn}
 	defer func() { s.warnings = append(s.warnings, o.Cluster.Warnings()...) }()
 	for _, item := range s.applied {
 		if !isWorkload(item.Object) {
 			continue
 		}
-		at := ref(item.Object)
-		answer, err := o.Cluster.Apply(ctx, live.Manifest{Ref: at, JSON: item.Raw, Source: item.Source.File}, s.snapshot.Find(at), o.Apply)
-		if err != nil {
+		if err := s.askApply(k, o, item); err != nil {
 			return err
 		}
-		s.take(at, answer, nil)
 	}
 	if o.Change.Empty() {
 		return nil
 	}
 	for _, target := range s.targets {
-		if err := s.askChange(ctx, o, target); err != nil {
+		if err := s.askChange(ctx, k, o, target); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// askChange sends the request of the kubectl verbs for one workload.
-func (s *scene) askChange(ctx context.Context, o *Options, target trace.Ref) error {
+// askApply asks about one manifest.
+func (s *scene) askApply(k *kubectl.Kubectl, o *Options, item manifest.Item) error {
+	at := ref(item.Object)
+	wanted := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(item.Raw, &wanted.Object); err != nil {
+		return fmt.Errorf("reading %s: %w", item.Source, err)
+	}
+	wanted.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind(at.Kind)) // an item of a list need not say it
+	data, err := wanted.MarshalJSON()
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", item.Source, err)
+	}
+	answer, err := k.Apply(kubectl.Manifests{
+		Documents: []kubectl.Document{{JSON: data, Source: item.Source.File}}, Namespace: at.Namespace, Options: o.Apply,
+	})
+	if err := s.take(at, answer, err, nil); err != nil {
+		return err
+	}
+	if _, said, _ := unstructured.NestedFieldNoCopy(wanted.Object, "spec", "replicas"); !said {
+		s.warnFallback(at, item.Source)
+	}
+	return nil
+}
+
+// warnFallback warns of replicas that a manifest no longer says, so that the
+// server's default takes the place of what was applied before.
+func (s *scene) warnFallback(at trace.Ref, source manifest.Source) {
+	was, is := replicas(s.snapshot.Find(at)), replicas(s.answers[at])
+	if was != nil && is != nil && *is == 1 && *was != 1 {
+		s.warnings = append(s.warnings, fmt.Sprintf("%s: replicas was in the manifest applied last and no longer is, so that it falls back from %d to 1", source.File, *was))
+	}
+}
+
+func replicas(obj manifest.Object) *int32 {
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		return o.Spec.Replicas
+	case *appsv1.ReplicaSet:
+		return o.Spec.Replicas
+	}
+	return nil
+}
+
+// askChange asks about what flags change of one workload.
+func (s *scene) askChange(ctx context.Context, k *kubectl.Kubectl, o *Options, target trace.Ref) error {
 	before := s.snapshot.Find(target)
 	result, err := o.Change.Apply(change.Input{Object: before, Owned: s.owned(before), Now: s.start})
 	if err != nil {
 		return err
 	}
 	s.warnings = append(s.warnings, result.Warnings...)
-	request, err := o.Change.Request(before, result.Object)
-	if err != nil {
-		return err
-	}
-	answer, err := o.Cluster.Patch(ctx, live.Patch{Ref: target, Type: request.Type, Data: request.Data,
-		Subresource: request.Subresource, FieldManager: request.FieldManager})
-	if err != nil {
-		return err
-	}
-	s.take(target, answer, result.Object)
-	return nil
+	answer, err := k.Change(ctx, o.Change, target)
+	return s.take(target, answer, err, result.Object)
 }
 
 // take enters the server's answer. Where that is no more than a yes, the object
-// is the one computed here.
-func (s *scene) take(at trace.Ref, answer live.Answer, computed manifest.Object) {
+// is the one computed here; so it is where the user may not make the change,
+// which is kept for those who go on to make it.
+func (s *scene) take(at trace.Ref, answer kubectl.Outcome, err error, computed manifest.Object) error {
 	switch {
-	case answer.Refused != "":
-		fact := "change computed here, as you may not " + answer.Refused
-		if !slices.Contains(s.facts, fact) {
+	case answer.Denied != "":
+		if s.refused == nil {
+			s.refused = err
+		}
+		if fact := "change computed here, as you may not " + answer.Denied; !slices.Contains(s.facts, fact) {
 			s.facts = append(s.facts, fact)
 		}
-	case answer.Object != nil && s.snapshot.Find(at) == nil:
-		answer.Object.SetResourceVersion("") // it is still to be created
-		s.answers[at] = answer.Object
-	case answer.Object != nil:
-		s.answers[at] = answer.Object
-	default:
+	case err != nil:
+		return err
+	case !answer.Sent:
+		s.answers[at] = s.snapshot.Find(at)
+	case answer.Object == nil:
 		s.answers[at] = computed
+	default:
+		if s.snapshot.Find(at) == nil {
+			answer.Object.SetResourceVersion("") // it is still to be created
+		}
+		s.answers[at] = answer.Object
 	}
+	return nil
 }
 
 // owned are the ReplicaSets of a Deployment in the snapshot.

@@ -66,7 +66,10 @@ func parseCondition(text string) (Condition, error) {
 		return Condition{text, func(w v1alpha1.WorkloadStatus) (bool, string) {
 			// A deadline that was missed on the way fails kubectl rollout status, too.
 			missed := verdict == v1alpha1.DeadlineExceeded && len(w.DeadlineMissedSeconds) > 0
-			return w.Verdict == verdict || missed, string(verdict)
+			if missed {
+				return true, string(verdict)
+			}
+			return w.Verdict == verdict, string(w.Verdict)
 		}}, nil
 	}
 	at := strings.IndexAny(text, "<>")

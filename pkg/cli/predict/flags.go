@@ -12,14 +12,19 @@ import (
 
 // AddFlags adds the flags of what is asked, assumed and shown.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	flags.SortFlags = false
-	o.addInputFlags(flags)
-	o.addChangeFlags(flags)
-	o.addWorldFlags(flags)
+	o.AddQuestionFlags(flags)
 	o.Output.AddFlags(flags)
 	flags.StringVar(&o.raw.failOn, "fail-on", "", "End with exit code 3 when a condition of this comma list is met: "+FailOnHelp)
 	flags.BoolVar(&o.Diagnose, "diagnose", true, "Find out what holds a rollout that gets stuck or waits long, by playing it again without one constraint or another")
 	flags.BoolVar(&o.DetailedExitCode, "detailed-exitcode", false, "End with exit code 2 when there are changes")
+}
+
+// AddQuestionFlags adds the flags of what is asked and assumed.
+func (o *Options) AddQuestionFlags(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	o.addInputFlags(flags)
+	o.addChangeFlags(flags)
+	o.addWorldFlags(flags)
 }
 
 func (o *Options) addInputFlags(flags *pflag.FlagSet) {
@@ -33,6 +38,7 @@ func (o *Options) addInputFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Apply.FieldManager, "field-manager", "", "The manager of the manifest's fields, as for kubectl apply")
 	flags.BoolVar(&o.Apply.ForceConflicts, "force-conflicts", false, "With --server-side, take fields over from other managers")
 	flags.StringVarP(&o.raw.selector, "selector", "l", "", "Labels that choose the workloads")
+	flags.BoolVar(&o.raw.all, "all", false, "Choose all workloads of the namespace, or of the input")
 }
 
 func (o *Options) addChangeFlags(flags *pflag.FlagSet) {
@@ -63,24 +69,36 @@ func (o *Options) addWorldFlags(flags *pflag.FlagSet) {
 
 // AddFlags adds the flags of how it is shown.
 func (o *Output) AddFlags(flags *pflag.FlagSet) {
-	flags.StringVarP(&o.Format, "output", "o", "", "Output format: json, yaml, jsonl, wide, jsonpath=…, go-template=… and their -file forms")
+	flags.StringVarP(&o.Format, "output", "o", "", "Output format: json, yaml, jsonl, wide, markdown, junit, jsonpath=…, go-template=… and their -file forms")
 	flags.StringVar(&o.Detail, "detail", "pods", "How deep to look: decisions, pods or syncs")
 	flags.IntVar(&o.MaxPodLines, "max-pod-lines", view.DefaultMaxPodLines, "Like lines about pods shown one by one before the rest folds into one")
 	flags.IntVar(&o.Width, "width", 0, "Columns to use (default: the terminal's)")
 	flags.StringVar(&o.Color, "color", "auto", "auto, always or never")
+	o.Pictures.AddFlags(flags)
 }
 
+// AddSummaryFlags adds the flags of how what is no plan is shown.
+func (o *Output) AddSummaryFlags(flags *pflag.FlagSet) {
+	flags.StringVarP(&o.Format, "output", "o", "", "Output format: json, yaml, jsonpath=…, go-template=… and their -file forms")
+	flags.IntVar(&o.Width, "width", 0, "Columns to use (default: the terminal's)")
+	flags.StringVar(&o.Color, "color", "auto", "auto, always or never")
+}
+
+// SummaryFormats are the words of its -o.
+var SummaryFormats = []string{"json", "yaml", "jsonpath=", "go-template="}
+
 // Formats are the words of -o.
-var Formats = []string{"json", "jsonl", "wide", "yaml", "jsonpath=", "go-template="}
+var Formats = []string{"json", "jsonl", "junit", "markdown", "wide", "yaml", "jsonpath=", "go-template="}
 
 // CompleteFlags lets the shell complete flags that take one of a few words.
 func CompleteFlags(cmd *cobra.Command) {
 	command.Words(cmd, map[string][]string{
-		"output":      Formats,
-		"detail":      command.Details,
-		"color":       command.Colors,
-		"timing":      {"cluster", "instant"},
-		"patch-type":  {"json", "merge", "strategic"},
-		"never-ready": {string(kubelet.Unready), string(kubelet.ImagePull), string(kubelet.CrashLoop), string(kubelet.WhileOthers)},
+		"output":       Formats,
+		"detail":       command.Details,
+		"color":        command.Colors,
+		"trace-format": TraceFormats,
+		"timing":       {"cluster", "instant"},
+		"patch-type":   {"json", "merge", "strategic"},
+		"never-ready":  {string(kubelet.Unready), string(kubelet.ImagePull), string(kubelet.CrashLoop), string(kubelet.WhileOthers)},
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/change"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/kubectl"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/live"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/manifest"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
@@ -53,8 +54,11 @@ type Options struct {
 	// Keep keeps what a prediction was made from, so that it can be continued.
 	Keep bool
 
+	getter genericclioptions.RESTClientGetter // of the cluster
+
 	going []trace.Ref // what is followed, where the world already goes on
 	stdin []byte      // what -f - was
+	meter *meter      // what adds requests up; nil for nothing
 	raw   rawFlags
 }
 
@@ -66,7 +70,7 @@ type Input struct {
 	State     []string // --state: dumps of a cluster
 	Recursive bool
 	Offline   bool
-	Apply     live.ApplyOptions // how a cluster is to apply the manifest
+	Apply     kubectl.ApplyOptions // how a cluster is to apply the manifest
 }
 
 // World is what is assumed.
@@ -90,6 +94,7 @@ type Output struct {
 	Color       string
 	MaxPodLines int
 	Width       int // columns; 0 is the terminal's
+	Pictures    Pictures
 }
 
 // rawFlags are flags whose values need reading.
@@ -101,6 +106,7 @@ type rawFlags struct {
 	readyAfter, exitAfter, never     string
 	nodes, timing, version, now      string
 	failOn, selector                 string
+	all                              bool
 	replicasSet, patchSet, undoGiven bool
 	versionSet, limitSet             bool
 }
@@ -123,7 +129,12 @@ func (o *Options) Complete(f genericclioptions.RESTClientGetter, args []string) 
 	if o.Targets, err = ParseTargets(args); err != nil {
 		return err
 	}
-	if o.raw.selector != "" {
+	switch {
+	case o.raw.all && (o.raw.selector != "" || len(args) > 0):
+		return errors.New("--all is every workload: it cannot be used together with -l or TYPE/NAME")
+	case o.raw.all:
+		o.Selector = labels.Everything()
+	case o.raw.selector != "":
 		if o.Selector, err = labels.Parse(o.raw.selector); err != nil {
 			return fmt.Errorf("-l %q: %w", o.raw.selector, err)
 		}
@@ -160,6 +171,7 @@ func (o *Options) connect(f genericclioptions.RESTClientGetter) error {
 	}
 	configured, err := live.Configured(f)
 	if err == nil && configured {
+		o.getter = f
 		o.Cluster, err = live.Connect(f)
 	}
 	return err

@@ -25,6 +25,12 @@ func (o Output) Printer(out io.Writer) (Show, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := o.Pictures.Check(o.Format); err != nil {
+		return nil, err
+	}
+	if show := forCI(o.Format, nil); show != nil {
+		return show, nil
+	}
 	switch o.Format {
 	case "", "wide":
 		return human, nil
@@ -35,13 +41,18 @@ func (o Output) Printer(out io.Writer) (Show, error) {
 	case "jsonl":
 		return view.JSONL, nil
 	}
-	return template(o.Format)
+	return template[*v1alpha1.RolloutPlan](o.Format, "jsonl", "junit", "markdown", "wide")
 }
 
 // human is the view for people.
 func (o Output) human(out io.Writer) (Show, error) {
 	options, err := o.ViewOptions(out)
-	return func(w io.Writer, plan *v1alpha1.RolloutPlan) error { return view.Human(w, plan, options) }, err
+	return func(w io.Writer, plan *v1alpha1.RolloutPlan) error {
+		if err := view.Human(w, plan, options); err != nil {
+			return err
+		}
+		return o.Pictures.Draw(w, plan, options)
+	}, err
 }
 
 // ViewOptions are how people see it, as wide as the terminal.
@@ -65,20 +76,34 @@ func (o Output) ViewOptions(out io.Writer) (view.Options, error) {
 	return view.Options{Detail: depth, MaxPodLines: o.MaxPodLines, Width: width, Wide: o.Format == "wide", Color: color}, nil
 }
 
-// template is kubectl's own printer for jsonpath and go-template formats.
-func template(format string) (Show, error) {
+// Other finds who prints one of the kinds that are no plan: human for no format.
+func Other[K view.Kind](format string, human func(io.Writer, K) error) (func(io.Writer, K) error, error) {
+	switch format {
+	case "":
+		return human, nil
+	case "json":
+		return view.JSON[K], nil
+	case "yaml":
+		return view.YAML[K], nil
+	}
+	return template[K](format)
+}
+
+// template is kubectl's own printer for jsonpath and go-template formats; also
+// are formats that a wrong one could have been besides.
+func template[K view.Kind](format string, also ...string) (func(io.Writer, K) error, error) {
 	flags := genericclioptions.NewKubeTemplatePrintFlags()
 	printer, err := flags.ToPrinter(format)
 	if genericclioptions.IsNoCompatiblePrinterError(err) {
-		allowed := append(flags.AllowedFormats(), "json", "jsonl", "wide", "yaml")
+		allowed := append(append(flags.AllowedFormats(), "json", "yaml"), also...)
 		slices.Sort(allowed)
 		return nil, fmt.Errorf("unable to match a printer suitable for the output format %q, allowed formats are: %s", format, strings.Join(allowed, ","))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return func(w io.Writer, plan *v1alpha1.RolloutPlan) error {
-		object, err := view.Object(plan)
+	return func(w io.Writer, kind K) error {
+		object, err := view.Object(kind)
 		if err != nil {
 			return err
 		}

@@ -30,6 +30,9 @@ type Prediction struct {
 	// Selectors find the pods of the workloads that are followed.
 	Selectors map[trace.Ref]*metav1.LabelSelector
 
+	// Refused is the server's error where the user may not make the change.
+	Refused error
+
 	options *Options
 	world   *live.Snapshot // with Options.Keep
 }
@@ -62,7 +65,7 @@ func makeFrom(ctx context.Context, o *Options, taken *live.Snapshot) (*Predictio
 	// A simulation keeps most of what it makes, so that collecting rarely costs
 	// little; a large cluster is mostly read and thrown away.
 	heap := largeHeap
-	if o.Cluster != nil {
+	if o.Cluster != nil || o.largeState() {
 		heap = smallHeap
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(heap))
@@ -70,7 +73,7 @@ func makeFrom(ctx context.Context, o *Options, taken *live.Snapshot) (*Predictio
 	if err != nil {
 		return nil, err
 	}
-	p := &Prediction{options: o, Targets: scene.targets, Bases: scene.bases(), Selectors: scene.selectors()}
+	p := &Prediction{options: o, Targets: scene.targets, Bases: scene.bases(), Selectors: scene.selectors(), Refused: scene.refused}
 	if o.Keep && scene.snapshot != nil {
 		world := *scene.snapshot
 		p.world = &world
@@ -112,7 +115,7 @@ func (o *Options) spec(s *scene) v1alpha1.RolloutPlanSpec {
 		Source:            s.source,
 		Context:           s.context,
 		Timing:            o.TimingName,
-		LimitSeconds:      o.Limit.Seconds(),
+		LimitSeconds:      s.limit.Seconds(),
 		StartTime:         &start,
 		Workloads:         s.workloads,
 		World:             s.facts,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/command"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/kubectl"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/view"
 )
 
@@ -29,9 +30,13 @@ func (p *Prediction) Save(path string) error {
 
 // Request is the change as it was asked for.
 func (o *Options) Request() (*v1alpha1.Request, error) {
-	manifests, err := o.Documents()
+	documents, err := o.Documents()
 	if err != nil {
 		return nil, err
+	}
+	var manifests []json.RawMessage
+	for _, doc := range documents {
+		manifests = append(manifests, doc.JSON)
 	}
 	return &v1alpha1.Request{
 		Namespace: o.Namespace, Explicit: o.ExplicitNamespace, Manifests: manifests,
@@ -45,7 +50,7 @@ func (o *Options) HasManifests() bool { return len(o.Files) > 0 || o.Kustomize !
 
 // Documents are all objects of the manifests in order, those that no plan knows
 // included: what kubectl apply would apply.
-func (o *Options) Documents() ([]json.RawMessage, error) {
+func (o *Options) Documents() ([]kubectl.Document, error) {
 	if !o.HasManifests() {
 		return nil, nil
 	}
@@ -65,13 +70,14 @@ func (o *Options) Documents() ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]json.RawMessage, len(infos))
+	out := make([]kubectl.Document, len(infos))
 	for i, info := range infos {
 		object, ok := info.Object.(*unstructured.Unstructured)
 		if !ok {
 			return nil, fmt.Errorf("%s: %T is not an object", info.Source, info.Object)
 		}
-		if out[i], err = json.Marshal(object.Object); err != nil {
+		out[i].Source = info.Source
+		if out[i].JSON, err = json.Marshal(object.Object); err != nil {
 			return nil, fmt.Errorf("encoding %s: %w", info.Source, err)
 		}
 	}

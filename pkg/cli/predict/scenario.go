@@ -110,20 +110,21 @@ func (s *scene) schedule(o *Options) error {
 	for _, fault := range o.faults {
 		s.facts = append(s.facts, "fault "+fault)
 	}
+	s.horizon(o)
 	return nil
 }
 
 // aftermath is how long a run is followed at least after the last scheduled event.
 const aftermath = time.Hour
 
-// follows is until when a run goes on in any case, and how far it is followed.
-func (s *scene) follows(o *Options) (until, limit time.Duration) {
-	until, limit = scenario.Horizon(&s.story), o.Limit
+// horizon sets until when the run goes on in any case, and how far it is followed.
+func (s *scene) horizon(o *Options) {
+	s.until, s.limit = scenario.Horizon(&s.story), o.Limit
 	if !o.raw.limitSet {
-		limit = max(limit, until+aftermath)
+		s.limit = max(s.limit, s.until+aftermath)
 	}
-	if until > limit {
-		s.warnings = append(s.warnings, fmt.Sprintf("the run is followed for %s (--limit): what is to happen later does not", limit))
+	if s.until > s.limit {
+		s.warnings = append(s.warnings, fmt.Sprintf("the run is followed for %s (--limit): what is to happen later does not", s.limit))
+		s.until = s.limit
 	}
-	return min(until, limit), limit
 }

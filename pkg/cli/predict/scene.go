@@ -31,7 +31,9 @@ type scene struct {
 	story     v1alpha1.ScenarioSpec
 	source    v1alpha1.PlanSource
 	start     time.Time
-	facts     []string // what is assumed, for people
+	until     time.Duration // the run goes on so long in any case
+	limit     time.Duration // and so far at most
+	facts     []string      // what is assumed, for people
 	warnings  []string
 	released  bool // what was loaded is let go of: it cannot be played again
 
@@ -40,6 +42,7 @@ type scene struct {
 	context  string
 	others   map[trace.Ref]bool            // pods that only take room
 	answers  map[trace.Ref]manifest.Object // what the server makes of the change
+	refused  error                         // the server's, where the user may not make it
 	measured map[trace.Ref]live.Times      // by workload
 	failing  map[string]kubelet.Never      // why the pods of a ReplicaSet (namespace/name) do not become ready
 }
@@ -139,7 +142,7 @@ func (o *Options) readBefore(files []string, mode manifest.Mode) (*manifest.Set,
 }
 
 func (o *Options) reader(mode manifest.Mode) manifest.Reader {
-	return manifest.Reader{Stdin: o.In, Recursive: o.Recursive, Mode: mode}
+	return manifest.Reader{Stdin: o.In, Recursive: o.Recursive, Mode: mode, Each: sideBySide}
 }
 
 // checked refuses manifests that say nothing about a rollout.
@@ -268,7 +271,7 @@ func (s *scene) follow(pool []manifest.Item) {
 }
 
 func (s *scene) setTime(o *Options) {
-	switch newest := newestTime(objects(s.loaded)); {
+	switch newest := NewestTime(objects(s.loaded)); {
 	case !o.Now.IsZero():
 		s.start = o.Now
 	case s.snapshot != nil && s.snapshot.Time.After(newest):

@@ -41,11 +41,11 @@ func TestNewestTime(t *testing.T) {
 		"heartbeat": {&corev1.Node{Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{LastHeartbeatTime: at(8)}}}}, 8},
 		"writes":    {&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{Time: ptr.To(at(3))}}}}, 3},
 	} {
-		if got := newestTime([]manifest.Object{test.obj}); !got.Equal(at(test.want).Time) {
+		if got := NewestTime([]manifest.Object{test.obj}); !got.Equal(at(test.want).Time) {
 			t.Errorf("%s: %s, want minute %d", name, got, test.want)
 		}
 	}
-	if got := newestTime(nil); !got.IsZero() {
+	if got := NewestTime(nil); !got.IsZero() {
 		t.Errorf("nothing: %s", got)
 	}
 }

@@ -56,12 +56,14 @@ func simulateIn(ctx context.Context, o *Options, s *scene, log *trace.Log, relax
 		return nil, fmt.Errorf("the scenario is wrong: %w", err)
 	}
 	pods.stored = world.Stored()
+	if o.meter != nil {
+		o.meter.stored = pods.stored
+	}
 	r := &run{Options: o, scene: s, pods: pods, world: world, relaxed: relaxed}
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
 	}
-	goal := engine.Goal{Workloads: s.workloads}
-	goal.Until, goal.Limit = s.follows(o)
+	goal := engine.Goal{Workloads: s.workloads, Until: s.until, Limit: s.limit}
 	if !o.Change.Empty() || len(s.applied) > 0 {
 		goal.Begin = r.begin
 	}

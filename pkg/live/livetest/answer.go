@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -25,7 +24,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 )
@@ -173,8 +171,8 @@ func (s *Server) write(r *http.Request, verb string, t target) runtime.Object {
 }
 
 func (s *Server) changed(r *http.Request, t target, body []byte) (runtime.Object, error) {
-	d := &appsv1.Deployment{}
 	if r.Method == http.MethodPost {
+		d := &appsv1.Deployment{}
 		err := yaml.Unmarshal(body, d)
 		return defaulted(d), err
 	}
@@ -183,24 +181,13 @@ func (s *Server) changed(r *http.Request, t target, body []byte) (runtime.Object
 		return there, nil
 	}
 	if t.subresource == "scale" {
-		return &autoscalingv1.Scale{TypeMeta: metav1.TypeMeta{APIVersion: "autoscaling/v1", Kind: "Scale"}}, nil
+		return scaleOf(there), nil
 	}
-	before, err := json.Marshal(there)
-	if err != nil {
-		return nil, err
+	next, err := s.next(r, t, there, body)
+	if d, ok := next.(*appsv1.Deployment); ok {
+		return defaulted(d), err
 	}
-	after, err := yaml.YAMLToJSON(body)
-	if err != nil {
-		return nil, err
-	}
-	if !strings.HasPrefix(string(after), "{") {
-		return there, nil // operations of a JSON patch are not carried out
-	}
-	if after, err = strategicpatch.StrategicMergePatch(before, after, d); err != nil {
-		return nil, err
-	}
-	err = json.Unmarshal(after, d)
-	return defaulted(d), err
+	return next, err
 }
 
 func defaulted(d *appsv1.Deployment) *appsv1.Deployment {

@@ -50,10 +50,24 @@ func (p *players) since(what string) time.Duration {
 
 func (p *players) look() {
 	for _, obj := range slices.Clone(p.server.Objects) {
+		if p.collect(obj) {
+			continue
+		}
 		if pod, ok := obj.(*corev1.Pod); ok {
 			p.play(pod)
 		}
 	}
+}
+
+// collect is the garbage collector: what an owner that is gone has left, goes.
+func (p *players) collect(obj runtime.Object) bool {
+	owner, m := metav1.GetControllerOf(object(obj)), object(obj)
+	if owner == nil || m.GetDeletionTimestamp() != nil || slices.ContainsFunc(p.server.Objects, func(o runtime.Object) bool { return object(o).GetUID() == owner.UID }) {
+		return false
+	}
+	resource := strings.ToLower(obj.GetObjectKind().GroupVersionKind().Kind) + "s"
+	p.server.remove(target{resource: resource, namespace: m.GetNamespace(), name: m.GetName()})
+	return true
 }
 
 func (p *players) play(pod *corev1.Pod) {

@@ -40,8 +40,11 @@ type Server struct {
 
 	http *httptest.Server
 
+	trouble trouble
+
 	data    sync.Mutex // of Objects and all of the store below
 	changes []change
+	oldest  int           // watches from before this version have expired
 	news    chan struct{} // closed at the next change
 	made    int
 	broken  chan struct{} // closed to cut all watches
@@ -164,8 +167,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	defer s.end()
 	time.Sleep(s.Delay)
 	w.Header().Set("Date", s.Now().UTC().Format(http.TimeFormat))
-	if s.Expired {
+	if s.Expired || !s.trouble.known(r.Header.Get("Authorization")) {
 		reply(w, r, status(http.StatusUnauthorized, metav1.StatusReasonUnauthorized, "Unauthorized"))
+		return
+	}
+	if s.trouble.throttled() {
+		w.Header().Set("Retry-After", "1")
+		reply(w, r, status(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "too many requests, please try again later"))
 		return
 	}
 	if r.URL.Path == "/version" {

@@ -269,10 +269,15 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, t target) {
 	flush.Flush()
 	for {
 		s.data.Lock()
+		if from < s.oldest {
+			s.data.Unlock()
+			_ = out.Encode(map[string]any{"type": "ERROR", "object": status(http.StatusGone, metav1.StatusReasonExpired, "too old resource version: "+strconv.Itoa(from))})
+			return
+		}
 		changes, news := s.changes, s.news
 		s.data.Unlock()
 		for _, c := range changes {
-			if c.version > from && choose(c.obj) && out.Encode(map[string]any{"type": c.verb, "object": c.obj}) != nil {
+			if c.version > from && c.obj != nil && choose(c.obj) && out.Encode(map[string]any{"type": c.verb, "object": c.obj}) != nil {
 				return
 			}
 			from = max(from, c.version)

@@ -55,7 +55,7 @@ func Enforced(labels map[string]string) Policy {
 		}
 	}
 	digits, isVersion := strings.CutPrefix(labels[EnforceVersionLabel], "v1.")
-	if n, err := strconv.ParseUint(digits, 10, 31); isVersion && err == nil && strconv.FormatUint(n, 10) == digits {
+	if n, err := strconv.ParseUint(digits, 10, 63); isVersion && err == nil && strconv.FormatUint(n, 10) == digits {
 		p.Minor = int(n)
 	}
 	return p
