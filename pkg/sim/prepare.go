@@ -35,6 +35,7 @@ func (s *server) prepareCreate(k *kind, obj Object) {
 	case *appsv1.ReplicaSet:
 		o.Status = appsv1.ReplicaSetStatus{}
 	case *corev1.Pod:
+		syncAppArmor(o)
 		o.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: s.templates.qos(o)}
 		if len(o.Spec.SchedulingGates) > 0 {
 			o.Status.Conditions = []corev1.PodCondition{s.gated()}
