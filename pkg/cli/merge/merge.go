@@ -15,7 +15,6 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/predict"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/manifest"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sweep"
-	"github.com/rollout-sim/kubectl-rollout-sim/pkg/view"
 )
 
 const long = `Join the parts of a sweep that was split with plan --runs N --shard I/N.
@@ -55,11 +54,7 @@ func NewCommand(streams genericiooptions.IOStreams, runF func(context.Context, *
 
 // Run reads, joins and shows.
 func Run(_ context.Context, o *Options) error {
-	options, err := o.ViewOptions(o.Out)
-	if err != nil {
-		return err
-	}
-	show, err := predict.Other(o.Format, func(w io.Writer, s *v1alpha1.RolloutSweep) error { return view.Sweep(w, s, options) })
+	show, err := o.SweepPrinter(o.Out)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -13,7 +12,6 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/exit"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/predict"
-	"github.com/rollout-sim/kubectl-rollout-sim/pkg/view"
 )
 
 // Many is a sweep: the change played with many seeds.
@@ -52,11 +50,7 @@ func (m *Many) complete(cmd *cobra.Command) error {
 
 // runMany plays the sweep and prints it.
 func runMany(ctx context.Context, o *Options) error {
-	options, err := o.ViewOptions(o.Out)
-	if err != nil {
-		return err
-	}
-	show, err := predict.Other(o.Format, func(w io.Writer, s *v1alpha1.RolloutSweep) error { return view.Sweep(w, s, options) })
+	show, err := o.SweepPrinter(o.Out)
 	if err != nil {
 		return err
 	}

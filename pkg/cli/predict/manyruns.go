@@ -3,6 +3,7 @@ package predict
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/exit"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sweep"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/view"
 )
 
 // maxRuns is the most runs of a sweep: its results are kept, some hundred bytes each.
@@ -150,4 +152,14 @@ func statusOf(r v1alpha1.RunResult) v1alpha1.WorkloadStatus {
 		Pods:      v1alpha1.PodTotals{Peak: r.Peak, PeakWithTerminating: r.PeakWithTerminating},
 		Available: v1alpha1.Availability{Least: r.LeastAvailable, Needed: r.Needed, Desired: r.Desired},
 	}
+}
+
+// SweepPrinter shows a sweep in the format asked for, as wide as out is. An
+// unknown format, width or colour is an error.
+func (o Output) SweepPrinter(out io.Writer) (func(io.Writer, *v1alpha1.RolloutSweep) error, error) {
+	options, err := o.ViewOptions(out)
+	if err != nil {
+		return nil, err
+	}
+	return Other(o.Format, func(w io.Writer, s *v1alpha1.RolloutSweep) error { return view.Sweep(w, s, options) })
 }
