@@ -61,6 +61,7 @@ type decoder struct {
 	source Source
 	json   []byte // the document as JSON
 	spare  []byte // an item of a dump without its blanks
+	share  *sharer
 
 	tree        *yamlv3.Node // its positions, parsed when the first error asks
 	untraceable bool
@@ -185,8 +186,11 @@ func (d *decoder) typed(data []byte, path string, k *kind, head header) error {
 		return d.at(path).errorf("%s %q has %d bytes; an API server takes at most %d", k.name, head.Metadata.Name, len(data), MaxDocument)
 	}
 	obj := k.make()
-	if err := d.unmarshal(data, obj, path); err != nil {
-		return err
+	if d.share == nil || !shares(obj) || !d.share.decode(data, obj) {
+		obj = k.make()
+		if err := d.unmarshal(data, obj, path); err != nil {
+			return err
+		}
 	}
 	if obj.GetName() == "" {
 		if generate := obj.GetGenerateName(); generate != "" {

@@ -146,6 +146,9 @@ func (r Reader) stream(name string, in io.Reader) (*Set, error) {
 	var data bytes.Buffer
 	if file, ok := in.(*os.File); ok {
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			if set, err := r.byItem(name, file, info.Size(), limit); err == nil || !errors.Is(err, errUsual) {
+				return set, err
+			}
 			data.Grow(int(min(info.Size(), limit)) + bytes.MinRead + 1) // rather than twice as much on the way
 		}
 	}
@@ -156,6 +159,22 @@ func (r Reader) stream(name string, in io.Reader) (*Set, error) {
 		return nil, Source{File: name}.errorf("this is larger than %d MiB", limit>>20)
 	}
 	return r.decode(name, data.Bytes())
+}
+
+// byItem decodes a large dump item by item; errUsual where that cannot be.
+func (r Reader) byItem(name string, file *os.File, size, limit int64) (*Set, error) {
+	if r.Mode != Lenient || size <= windowSize || size > limit {
+		return nil, errUsual
+	}
+	set, err := r.streamList(name, file, windowSize)
+	if errors.Is(err, errUsual) {
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return nil, failure(name, err)
+		}
+	} else if err != nil {
+		err = failure(name, err)
+	}
+	return set, err
 }
 
 // Kustomize builds a kustomization directory, as kubectl -k does, and reads

@@ -26,20 +26,22 @@ func (s Sets) All() []*appsv1.ReplicaSet {
 // FindNewReplicaSet is the ReplicaSet with the Deployment's template, the oldest
 // should several have it; nil when none has. Upstream: FindNewReplicaSet.
 func FindNewReplicaSet(d *appsv1.Deployment, owned []*appsv1.ReplicaSet) *appsv1.ReplicaSet {
-	for _, rs := range ByCreation(owned) {
-		if EqualIgnoreHash(&rs.Spec.Template, &d.Spec.Template) {
-			return rs
-		}
-	}
-	return nil
+	return Split(d, owned).New
 }
 
 // Split tells the new ReplicaSet of a Deployment from the old ones, which come
-// back in order of creation. Upstream: FindOldReplicaSets.
+// back in order of creation. Upstream: FindNewReplicaSet, FindOldReplicaSets.
 func Split(d *appsv1.Deployment, owned []*appsv1.ReplicaSet) Sets {
-	sets := Sets{New: FindNewReplicaSet(d, owned)}
+	return splitBy(EqualIgnoreHash, d, owned)
+}
+
+// splitBy is Split by a comparison of templates.
+func splitBy(alike func(a, b *corev1.PodTemplateSpec) bool, d *appsv1.Deployment, owned []*appsv1.ReplicaSet) Sets {
+	var sets Sets
 	for _, rs := range ByCreation(owned) {
-		if rs != sets.New {
+		if sets.New == nil && alike(&rs.Spec.Template, &d.Spec.Template) {
+			sets.New = rs
+		} else {
 			sets.Old = append(sets.Old, rs)
 		}
 	}

@@ -78,7 +78,7 @@ func (s *server) merge(k *kind, old Object, config *unstructured.Unstructured, o
 	if err != nil {
 		return nil, err
 	}
-	live := Object(k.fresh())
+	live := k.fresh()
 	if old != nil {
 		live = old.DeepCopyObject().(Object)
 	}

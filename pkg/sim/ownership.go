@@ -95,7 +95,7 @@ func (o *ownership) wrote(actor string, w write) {
 	if err != nil {
 		return
 	}
-	before := Object(w.kind.fresh())
+	before := w.kind.fresh()
 	if w.old != nil {
 		before = w.old
 	}

@@ -152,6 +152,12 @@ func (h *Hands) UpdateStatus(obj Object) (Object, error) {
 	return h.actor.direct().update(obj, "status")
 }
 
+// GiveStatus is UpdateStatus for an object made for that: it becomes the
+// server's, which changes and keeps it.
+func (h *Hands) GiveStatus(obj Object) (Object, error) {
+	return h.actor.direct().updateOwn(obj, "status")
+}
+
 // Patch applies a strategic merge patch to an object.
 func (h *Hands) Patch(resource, namespace, name string, patchType types.PatchType, data []byte) (Object, error) {
 	return h.actor.direct().patch(resource, namespace, name, patchType, data)

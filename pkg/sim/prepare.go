@@ -159,7 +159,7 @@ func keepStatus(obj, old Object) (moved bool) {
 	case *appsv1.ReplicaSet:
 		was := old.(*appsv1.ReplicaSet)
 		o.Status = was.Status
-		return !equality.Semantic.DeepEqual(&o.Spec, &was.Spec)
+		return !ptr.Equal(o.Spec.Replicas, was.Spec.Replicas) || !equality.Semantic.DeepEqual(&o.Spec, &was.Spec)
 	case *corev1.Pod:
 		was := old.(*corev1.Pod)
 		o.Status = was.Status
@@ -196,10 +196,12 @@ func plainlyChanged(obj, old Object) bool {
 	case *appsv1.Deployment:
 		is, was := &o.Status, &old.(*appsv1.Deployment).Status
 		return is.Replicas != was.Replicas || is.UpdatedReplicas != was.UpdatedReplicas ||
-			is.ReadyReplicas != was.ReadyReplicas || is.AvailableReplicas != was.AvailableReplicas
+			is.ReadyReplicas != was.ReadyReplicas || is.AvailableReplicas != was.AvailableReplicas ||
+			is.UnavailableReplicas != was.UnavailableReplicas || !ptr.Equal(is.TerminatingReplicas, was.TerminatingReplicas)
 	case *appsv1.ReplicaSet:
 		is, was := &o.Status, &old.(*appsv1.ReplicaSet).Status
-		return is.Replicas != was.Replicas || is.ReadyReplicas != was.ReadyReplicas || is.AvailableReplicas != was.AvailableReplicas
+		return is.Replicas != was.Replicas || is.ReadyReplicas != was.ReadyReplicas || is.AvailableReplicas != was.AvailableReplicas ||
+			is.ObservedGeneration != was.ObservedGeneration || !ptr.Equal(is.TerminatingReplicas, was.TerminatingReplicas)
 	case *corev1.Pod:
 		return podPlainlyChanged(&o.Status, &old.(*corev1.Pod).Status)
 	}
@@ -281,10 +283,12 @@ func truncated[T any](items []T, times func(*T) (a, b *metav1.Time)) []T {
 type templates struct {
 	specs map[*corev1.Container]*corev1.PodSpec
 	valid map[*corev1.Container]corev1.PodQOSClass
+	// complete is the pod loaded last that lacked nothing.
+	complete *corev1.PodSpec
 }
 
 func newTemplates() templates {
-	return templates{map[*corev1.Container]*corev1.PodSpec{}, map[*corev1.Container]corev1.PodQOSClass{}}
+	return templates{specs: map[*corev1.Container]*corev1.PodSpec{}, valid: map[*corev1.Container]corev1.PodQOSClass{}}
 }
 
 // fill defaults a new object, leaving alone what it shares with others.

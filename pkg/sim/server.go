@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim/validate"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
 
@@ -21,6 +22,7 @@ type server struct {
 	store     *store
 	admitters []Admitter
 	templates templates
+	sound     *validate.Memory
 	owners    *ownership // nil where nobody applies server-side
 }
 
@@ -44,6 +46,11 @@ func (r requester) create(obj Object) (Object, error) {
 
 // update replaces an object's main part, or its status.
 func (r requester) update(obj Object, subresource string) (Object, error) {
+	return r.updateOwn(kindOf(obj).clone(obj), subresource)
+}
+
+// updateOwn is update of an object that the caller leaves to the server.
+func (r requester) updateOwn(obj Object, subresource string) (Object, error) {
 	k := kindOf(obj)
 	out, err := r.server.update(r, k, obj, subresource)
 	return out, r.failed(k, "update", subresource, obj, err)
@@ -147,15 +154,15 @@ func (s *server) insert(r requester, k *kind, req *Request) error {
 	return nil
 }
 
-func (s *server) update(r requester, k *kind, in Object, subresource string) (Object, error) {
-	old, ok := s.store.get(k, in.GetNamespace(), in.GetName())
+// update takes an object that is the server's to change.
+func (s *server) update(r requester, k *kind, obj Object, subresource string) (Object, error) {
+	old, ok := s.store.get(k, obj.GetNamespace(), obj.GetName())
 	if !ok {
-		return nil, notFound(k, in.GetName())
+		return nil, notFound(k, obj.GetName())
 	}
-	if uid := in.GetUID(); uid != "" && uid != old.GetUID() {
+	if uid := obj.GetUID(); uid != "" && uid != old.GetUID() {
 		return nil, uidConflict(k, k.groupResource(), old, uid)
 	}
-	obj := k.clone(in)
 	if subresource == "" {
 		s.templates.refill(obj, old)
 	}

@@ -43,15 +43,15 @@ func (s *server) validateUpdate(k *kind, obj, old Object, subresource string) er
 	case *appsv1.Deployment:
 		was := old.(*appsv1.Deployment)
 		if subresource == "status" {
-			return invalid(k, obj, validate.DeploymentStatusUpdate(o, was))
+			return invalid(k, obj, s.sound.DeploymentStatusUpdate(o, was))
 		}
-		return invalid(k, obj, validate.DeploymentUpdate(o, was, v))
+		return invalid(k, obj, s.sound.DeploymentUpdate(o, was, v))
 	case *appsv1.ReplicaSet:
 		was := old.(*appsv1.ReplicaSet)
 		if subresource == "status" {
-			return invalid(k, obj, validate.ReplicaSetStatusUpdate(o, was))
+			return invalid(k, obj, s.sound.ReplicaSetStatusUpdate(o, was))
 		}
-		return invalid(k, obj, validate.ReplicaSetUpdate(o, was, v))
+		return invalid(k, obj, s.sound.ReplicaSetUpdate(o, was, v))
 	case *corev1.Pod:
 		if subresource == "status" {
 			return invalid(k, obj, validate.PodStatusUpdate(o, old.(*corev1.Pod)))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim/validate"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
 
@@ -68,7 +69,7 @@ func New(cfg Config) *World {
 	w := &World{cfg: cfg, loop: newLoop(cfg.Start)}
 	w.delays.world = w
 	w.store = newStore(w)
-	w.server = &server{world: w, store: w.store, templates: newTemplates()}
+	w.server = &server{world: w, store: w.store, templates: newTemplates(), sound: validate.NewMemory()}
 	if cfg.Ownership {
 		w.server.owners = newOwnership(w)
 	}
@@ -125,7 +126,7 @@ func (w *World) Load(objs ...Object) error {
 		if created := obj.GetCreationTimestamp(); created.IsZero() {
 			obj.SetCreationTimestamp(w.now())
 		}
-		w.server.templates.fill(obj)
+		w.server.templates.fillLoaded(obj)
 		normalize(obj)
 		obj.SetResourceVersion(w.store.nextVersion())
 		w.store.put(k, obj, 0)

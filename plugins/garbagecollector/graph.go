@@ -79,12 +79,16 @@ func (g *graph) set(resource string, obj sim.Object) (n *node, isNew bool, lost 
 		}
 		g.nodes[uid] = n
 	}
-	lost = missing(n.obj.GetOwnerReferences(), obj.GetOwnerReferences())
+	was, is := n.obj.GetOwnerReferences(), obj.GetOwnerReferences()
 	n.obj = obj
+	if ok && sameList(was, is) {
+		return n, false, nil
+	}
+	lost = missing(was, is)
 	for _, ref := range lost {
 		delete(g.familyOf(ref.UID).members, uid)
 	}
-	for _, ref := range obj.GetOwnerReferences() {
+	for _, ref := range is {
 		g.familyOf(ref.UID).add(uid)
 	}
 	return n, !ok, lost
@@ -104,6 +108,11 @@ func (g *graph) drop(uid types.UID) []types.UID {
 		g.waiting[uid] = &n.dependents
 	}
 	return n.dependents.list()
+}
+
+// sameList says that two versions of an object share their list of owners.
+func sameList(a, b []metav1.OwnerReference) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // missing are the references whose owners are in was but not in is.

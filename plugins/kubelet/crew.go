@@ -29,7 +29,6 @@ type crew struct {
 	well        bool // ready since before the run
 	forced      Deed // Ready or NotReady, when a script says so
 	looking     *sim.Timer
-	lookingAt   time.Time
 	publishing  *sim.Timer
 }
 

@@ -159,7 +159,7 @@ func (k *Plugin) set(l *life, s state) {
 		return
 	}
 	out := publish(pod, s, k.h.Now(), k.h.Version().PodGeneration())
-	if _, err := k.h.UpdateStatus(out); err != nil {
+	if _, err := k.h.GiveStatus(out); err != nil {
 		l.retry = k.h.After(retryStatus, func() { k.set(l, l.was) })
 		return
 	}

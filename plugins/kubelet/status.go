@@ -143,15 +143,21 @@ func initContainers(pod *corev1.Pod, s state, at metav1.Time) []corev1.Container
 func conditions(pod *corev1.Pod, s state, at metav1.Time, observed int64) []corev1.PodCondition {
 	sandbox := s.phase == corev1.PodRunning || s.waiting != ""
 	initialized := len(pod.Spec.InitContainers) == 0 || s.phase != corev1.PodPending
-	ready := condition(corev1.PodReady, s.ready, unreadyReason(s), unreadyMessage(pod, s))
-	all := condition(corev1.ContainersReady, s.ready, unreadyReason(s), unreadyMessage(pod, s))
-	wanted := []corev1.PodCondition{
+	var reason, unready, missing string // worded only where they are published
+	if !s.ready {
+		reason, unready = unreadyReason(s), unreadyMessage(pod, s)
+	}
+	if !initialized {
+		missing = incomplete(pod)
+	}
+	wanted := [...]corev1.PodCondition{
 		condition(corev1.PodReadyToStartContainers, sandbox, "", ""),
-		condition(corev1.PodInitialized, initialized, "ContainersNotInitialized", incomplete(pod)),
-		ready, all,
+		condition(corev1.PodInitialized, initialized, "ContainersNotInitialized", missing),
+		condition(corev1.PodReady, s.ready, reason, unready),
+		condition(corev1.ContainersReady, s.ready, reason, unready),
 		condition(corev1.PodScheduled, true, "", ""),
 	}
-	return merge(pod.Status.Conditions, wanted, at, observed)
+	return merge(pod.Status.Conditions, wanted[:], at, observed)
 }
 
 // merge puts the wanted conditions first, in order, and keeps those of others

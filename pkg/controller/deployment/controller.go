@@ -25,16 +25,26 @@ import (
 // queue's backoff that is about 164 s.
 const maxRetries = 15
 
-// Controller is the Deployment controller of one Kubernetes release. It has no
-// memory: each pass starts from the cache.
+// Controller is the Deployment controller of one Kubernetes release. Each pass
+// starts from the cache; all it remembers is what it read of templates and
+// selectors, which stays true.
 type Controller struct {
 	version rollout.Version
+	memory
+}
+
+// memory spares a pass what earlier ones found out.
+type memory struct {
+	likeness  *rollout.Likeness
+	selectors *rollout.Selectors
 }
 
 var _ engine.Controller = (*Controller)(nil)
 
 // New is the Deployment controller as of a release.
-func New(v rollout.Version) *Controller { return &Controller{version: v} }
+func New(v rollout.Version) *Controller {
+	return &Controller{v, memory{&rollout.Likeness{}, &rollout.Selectors{}}}
+}
 
 // Spec is the controller as kube-controller-manager runs it.
 func Spec(v rollout.Version) engine.Spec {
@@ -64,15 +74,18 @@ func (c *Controller) Sync(ctx context.Context, env *engine.Env, key engine.Key) 
 	if err != nil {
 		return err
 	}
-	p := &pass{version: c.version, env: env, d: cached.DeepCopy()}
+	own := *cached
+	p := &pass{version: c.version, memory: c.memory, env: env, d: &own}
 	return p.run(ctx)
 }
 
 // pass is one pass over one Deployment.
 type pass struct {
+	memory
 	version rollout.Version
 	env     *engine.Env
-	// d is the pass's own copy and takes up its edits to status and annotations.
+	// d is the pass's own copy and takes up its edits to status and annotations,
+	// as new values: what it points to belongs to the cache.
 	// Its resourceVersion stays as the cache had it: a second write of d in one
 	// pass is a conflict, as upstream's is.
 	d *appsv1.Deployment
@@ -138,7 +151,7 @@ func (p *pass) refuseSelector(ctx context.Context) {
 // Upstream: getReplicaSetsForDeployment.
 func (p *pass) claimReplicaSets(ctx context.Context) ([]*appsv1.ReplicaSet, error) {
 	candidates := p.env.Cache.ReplicaSets(p.d.Namespace)
-	selector, err := metav1.LabelSelectorAsSelector(p.d.Spec.Selector)
+	selector, err := p.selectors.Read(p.d.Spec.Selector)
 	if err != nil {
 		return nil, fmt.Errorf("deployment %s/%s has invalid label selector: %v", p.d.Namespace, p.d.Name, err)
 	}
@@ -162,7 +175,8 @@ func (p *pass) claimReplicaSets(ctx context.Context) ([]*appsv1.ReplicaSet, erro
 // putStatus writes d's status, and its annotations, which the status endpoint
 // of Deployments takes too.
 func (p *pass) putStatus(ctx context.Context) error {
-	_, err := p.env.API.UpdateDeploymentStatus(ctx, p.d.DeepCopy())
+	written := *p.d // the pass goes on with its own
+	_, err := p.env.API.UpdateDeploymentStatus(ctx, &written)
 	return err
 }
 

@@ -3,6 +3,7 @@ package deployment
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"strconv"
 
@@ -56,7 +57,7 @@ func (p *pass) isScalingEvent(ctx context.Context) (bool, error) {
 // making the new one if there is none and create is true.
 // Upstream: getAllReplicaSetsAndSyncRevision, getNewReplicaSet.
 func (p *pass) reviseSets(ctx context.Context, create bool) (rollout.Sets, error) {
-	sets := rollout.Split(p.d, p.owned)
+	sets := p.likeness.Split(p.d, p.owned)
 	revision := rollout.NextRevision(sets.Old)
 	var err error
 	switch {
@@ -96,14 +97,14 @@ func (p *pass) reviseNew(ctx context.Context, existing *appsv1.ReplicaSet, revis
 
 // setRevision puts the revision annotation on d and says whether it differed.
 func (p *pass) setRevision(revision string) bool {
-	if p.d.Annotations == nil {
-		p.d.Annotations = map[string]string{}
+	if p.d.Annotations[rollout.RevisionAnnotation] == revision {
+		return false
 	}
-	differs := p.d.Annotations[rollout.RevisionAnnotation] != revision
-	if differs {
-		p.d.Annotations[rollout.RevisionAnnotation] = revision
-	}
-	return differs
+	annotations := make(map[string]string, len(p.d.Annotations)+1)
+	maps.Copy(annotations, p.d.Annotations)
+	annotations[rollout.RevisionAnnotation] = revision
+	p.d.Annotations = annotations
+	return true
 }
 
 func (p *pass) setProgressing(status corev1.ConditionStatus, reason, message string) {

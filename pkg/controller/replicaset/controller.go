@@ -30,6 +30,7 @@ type Controller struct {
 	expectations *expectations
 	census       *census
 	writes       *writes // nil in releases that do not wait to read their own writes
+	selectors    rollout.Selectors
 }
 
 var _ engine.Controller = (*Controller)(nil)
@@ -80,7 +81,7 @@ func (c *Controller) Sync(ctx context.Context, env *engine.Env, key engine.Key) 
 	}
 	// Before the pods are listed: what is seen after this is in the list as well.
 	seen := c.expectations.state(key, env.Clock.Now())
-	selector, err := parseSelector(rs.Spec.Selector)
+	selector, err := c.parseSelector(rs.Spec.Selector)
 	if err != nil {
 		return nil // no retry would mend it
 	}

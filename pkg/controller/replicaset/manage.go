@@ -171,7 +171,7 @@ func (c *Controller) relatedSelectors(related []*appsv1.ReplicaSet) (map[string]
 	slices.SortStableFunc(related, func(a, b *appsv1.ReplicaSet) int { return wantedPods(b) - wantedPods(a) })
 	selectors := map[string][]labels.Selector{}
 	for _, rs := range related {
-		selector, err := parseSelector(rs.Spec.Selector)
+		selector, err := c.parseSelector(rs.Spec.Selector)
 		if err != nil {
 			if !c.version.SkipsInvalidSelectors() {
 				return nil, false

@@ -172,7 +172,7 @@ func (c *Controller) matching(cache engine.Cache, pod *corev1.Pod) []*appsv1.Rep
 	}
 	var matching []*appsv1.ReplicaSet
 	for _, rs := range cache.ReplicaSets(pod.Namespace) {
-		selector, err := parseSelector(rs.Spec.Selector)
+		selector, err := c.parseSelector(rs.Spec.Selector)
 		if err != nil {
 			if !c.version.SkipsInvalidSelectors() {
 				return nil

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -63,7 +65,7 @@ func TestSelectorsAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		quick, err := parseSelector(&metav1.LabelSelector{MatchLabels: want})
+		quick, err := New(rollout.LatestVersion).parseSelector(&metav1.LabelSelector{MatchLabels: want})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,14 +76,14 @@ func TestSelectorsAgree(t *testing.T) {
 }
 
 func TestSelectorsAtTheEdges(t *testing.T) {
-	none, err := parseSelector(nil)
+	none, err := New(rollout.LatestVersion).parseSelector(nil)
 	if err != nil || none.Matches(labels.Set{"a": "b"}) {
 		t.Errorf("no selector matches nothing: %v", err)
 	}
-	if _, err := parseSelector(&metav1.LabelSelector{MatchLabels: map[string]string{"a": "not valid!"}}); err == nil {
+	if _, err := New(rollout.LatestVersion).parseSelector(&metav1.LabelSelector{MatchLabels: map[string]string{"a": "not valid!"}}); err == nil {
 		t.Error("an invalid value is an error")
 	}
-	expr, err := parseSelector(&metav1.LabelSelector{
+	expr, err := New(rollout.LatestVersion).parseSelector(&metav1.LabelSelector{
 		MatchLabels:      map[string]string{"a": "b"},
 		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "c", Operator: metav1.LabelSelectorOpDoesNotExist}},
 	})

@@ -11,10 +11,10 @@ import (
 )
 
 // parseSelector reads a label selector once, so that it can be asked about many
-// pods. One of matchLabels only, as Deployments make them, is answered by the
-// map itself. A nil selector matches nothing, an empty one everything.
-func parseSelector(s *metav1.LabelSelector) (labels.Selector, error) {
-	selector, err := metav1.LabelSelectorAsSelector(s)
+// pods by one pass. One of matchLabels only, as Deployments make them, is answered
+// by the map itself. A nil selector matches nothing, an empty one everything.
+func (c *Controller) parseSelector(s *metav1.LabelSelector) (labels.Selector, error) {
+	selector, err := c.selectors.Read(s)
 	if err != nil || s == nil || len(s.MatchLabels) == 0 || len(s.MatchExpressions) > 0 {
 		return selector, err
 	}

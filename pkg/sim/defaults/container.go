@@ -6,7 +6,9 @@ import (
 )
 
 func container(c *corev1.Container) {
-	orString(&c.ImagePullPolicy, pullPolicy(c.Image))
+	if c.ImagePullPolicy == "" { // reading an image's name takes its time
+		c.ImagePullPolicy = pullPolicy(c.Image)
+	}
 	orString(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
 	orString(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
 	for i := range c.Ports {

@@ -52,13 +52,20 @@ func Pod(p *corev1.Pod) {
 		}
 	}
 	podSpec(spec)
+	dropDisabled(spec)
+	BesideSpec(p)
+}
+
+// BesideSpec is the part of Pod that has nothing to do with the spec.
+func BesideSpec(p *corev1.Pod) {
 	podIPs(&p.Status)
-	dropDisabled(spec, p.Annotations)
+	dropAnnotations(p.Annotations)
 }
 
 func template(t *corev1.PodTemplateSpec) {
 	podSpec(&t.Spec)
-	dropDisabled(&t.Spec, t.Annotations)
+	dropDisabled(&t.Spec)
+	dropAnnotations(t.Annotations)
 }
 
 func strategy(s *appsv1.DeploymentStrategy) {

@@ -13,16 +13,20 @@ var initContainerAnnotations = []string{
 // dropDisabled clears the fields whose feature gates are off by default in
 // 1.37: the API server does so before validating, so they can neither be wrong
 // nor make two templates differ. Source: pkg/api/pod.DropDisabledTemplateFields.
-func dropDisabled(spec *corev1.PodSpec, annotations map[string]string) {
-	for _, key := range initContainerAnnotations {
-		delete(annotations, key)
-	}
+func dropDisabled(spec *corev1.PodSpec) {
 	spec.SchedulingGroup = nil
 	spec.EvictionResponders = nil
 	for i := range spec.Volumes {
 		dropVolumeFields(&spec.Volumes[i].VolumeSource)
 	}
 	eachContainer(spec, dropContainerFields)
+}
+
+// dropAnnotations takes them off a pod or a template.
+func dropAnnotations(annotations map[string]string) {
+	for _, key := range initContainerAnnotations {
+		delete(annotations, key)
+	}
 }
 
 func dropContainerFields(c *corev1.Container) {

@@ -77,6 +77,9 @@ func replicaSetStatus(s *appsv1.ReplicaSetStatus) field.ErrorList {
 func nonNegativeCounts(counts ...count) field.ErrorList {
 	var errs field.ErrorList
 	for _, c := range counts {
+		if c.value >= 0 {
+			continue
+		}
 		errs = append(errs, nonNegative(statusPath.Child(c.name), c.value)...)
 	}
 	return errs
@@ -93,8 +96,10 @@ func atMostReplicas(replicas int32, counts ...count) field.ErrorList {
 }
 
 func availableAtMostReady(available, ready count) field.ErrorList {
-	return when(available.value > ready.value,
-		field.Invalid(statusPath.Child(available.name), available.value, "cannot be greater than readyReplicas"))
+	if available.value <= ready.value {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(statusPath.Child(available.name), available.value, "cannot be greater than readyReplicas")}
 }
 
 func valueOrZero(n *int32) int32 {

@@ -14,7 +14,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -43,7 +42,7 @@ func Invalid(kind schema.GroupKind, name string, errs field.ErrorList) *apierror
 func Deployment(d *appsv1.Deployment, v rollout.Version) field.ErrorList {
 	return printed(join(
 		objectMeta(&d.ObjectMeta),
-		deploymentSpec(&d.Spec, d.Annotations, leniency{}),
+		deploymentSpec(&d.Spec, d.Annotations, strictly(d.Spec.Selector, &d.Spec.Template)),
 	), v)
 }
 
@@ -51,20 +50,13 @@ func Deployment(d *appsv1.Deployment, v rollout.Version) field.ErrorList {
 // resource. What was already wrong in the old template may stay where the API
 // server lets it. Source: ValidateDeploymentUpdate.
 func DeploymentUpdate(new, old *appsv1.Deployment, v rollout.Version) field.ErrorList {
-	return printed(join(
-		ObjectMetaUpdate(&new.ObjectMeta, &old.ObjectMeta),
-		deploymentSpec(&new.Spec, new.Annotations, leniencyOf(&old.Spec.Template)),
-		apivalidation.ValidateImmutableField(new.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector")),
-	), v)
+	return NewMemory().DeploymentUpdate(new, old, v)
 }
 
 // DeploymentStatusUpdate checks a write to a Deployment's status.
 // Source: ValidateDeploymentStatusUpdate.
 func DeploymentStatusUpdate(new, old *appsv1.Deployment) field.ErrorList {
-	return join(
-		ObjectMetaUpdate(&new.ObjectMeta, &old.ObjectMeta),
-		deploymentStatus(&new.Status, &old.Status),
-	)
+	return NewMemory().DeploymentStatusUpdate(new, old)
 }
 
 // ReplicaSet checks a ReplicaSet that is to be created.
@@ -72,28 +64,21 @@ func DeploymentStatusUpdate(new, old *appsv1.Deployment) field.ErrorList {
 func ReplicaSet(rs *appsv1.ReplicaSet, v rollout.Version) field.ErrorList {
 	return printed(join(
 		objectMeta(&rs.ObjectMeta),
-		replicaSetSpec(&rs.Spec, leniency{}),
+		replicaSetSpec(&rs.Spec, strictly(rs.Spec.Selector, &rs.Spec.Template)),
 	), v)
 }
 
 // ReplicaSetUpdate checks a ReplicaSet that is to replace another in the main
 // resource. Source: ValidateReplicaSetUpdate.
 func ReplicaSetUpdate(new, old *appsv1.ReplicaSet, v rollout.Version) field.ErrorList {
-	return printed(join(
-		ObjectMetaUpdate(&new.ObjectMeta, &old.ObjectMeta),
-		replicaSetSpec(&new.Spec, leniencyOf(&old.Spec.Template)),
-		apivalidation.ValidateImmutableField(new.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector")),
-	), v)
+	return NewMemory().ReplicaSetUpdate(new, old, v)
 }
 
 // ReplicaSetStatusUpdate checks a write to a ReplicaSet's status. Unlike a
 // Deployment's, none of its numbers is bound to the old one.
 // Source: ValidateReplicaSetStatusUpdate.
 func ReplicaSetStatusUpdate(new, old *appsv1.ReplicaSet) field.ErrorList {
-	return join(
-		ObjectMetaUpdate(&new.ObjectMeta, &old.ObjectMeta),
-		replicaSetStatus(&new.Status),
-	)
+	return NewMemory().ReplicaSetStatusUpdate(new, old)
 }
 
 // Pod checks a Pod that is to be created. Source: ValidatePodCreate.

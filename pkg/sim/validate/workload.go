@@ -17,11 +17,16 @@ var (
 	statusPath = field.NewPath("status")
 )
 
-func deploymentSpec(spec *appsv1.DeploymentSpec, own map[string]string, keep leniency) field.ErrorList {
+// strictly checks a selector and a template as at a creation.
+func strictly(s *metav1.LabelSelector, t *corev1.PodTemplateSpec) templateErrors {
+	return func() field.ErrorList { return selectorAndTemplate(s, t, leniency{}) }
+}
+
+func deploymentSpec(spec *appsv1.DeploymentSpec, own map[string]string, template templateErrors) field.ErrorList {
 	deadline := specPath.Child("progressDeadlineSeconds")
 	errs := join(
 		optionalNonNegative(specPath.Child("replicas"), spec.Replicas),
-		selectorAndTemplate(spec.Selector, &spec.Template, keep),
+		template(),
 		strategy(&spec.Strategy, specPath.Child("strategy")),
 		nonNegative(specPath.Child("minReadySeconds"), spec.MinReadySeconds),
 		optionalNonNegative(specPath.Child("revisionHistoryLimit"), spec.RevisionHistoryLimit),
@@ -43,11 +48,11 @@ func rollback(own map[string]string) field.ErrorList {
 	return nonNegative(specPath.Child("rollback", "version"), revision)
 }
 
-func replicaSetSpec(spec *appsv1.ReplicaSetSpec, keep leniency) field.ErrorList {
+func replicaSetSpec(spec *appsv1.ReplicaSetSpec, template templateErrors) field.ErrorList {
 	return join(
 		optionalNonNegative(specPath.Child("replicas"), spec.Replicas),
 		nonNegative(specPath.Child("minReadySeconds"), spec.MinReadySeconds),
-		selectorAndTemplate(spec.Selector, &spec.Template, keep),
+		template(),
 	)
 }
 

@@ -203,8 +203,11 @@ func (p *pair) Sync(ctx context.Context, env *engine.Env, key engine.Key) error 
 	p.compare("requeues of "+key.Name, env.Queue.NumRequeues(key), p.twin.queue.NumRequeues(key.String()))
 	delete(p.ready, key.String())
 	e, rec := watched(env, p.world.faults, p.twin.travels)
+	began := p.world.speed.now()
 	err := p.ours.Sync(ctx, e, key)
+	between := p.world.speed.now()
 	p.twin.pass(key.String(), rec)
+	p.world.speed.note(p.actor, len(rec.requests) > 0, began, between, p.world.speed.now())
 	p.judge(key, rec, err)
 	p.spinning(key, rec)
 	return err

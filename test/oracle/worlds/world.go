@@ -26,6 +26,7 @@ type world struct {
 	difference       *difference
 	upstreamPanicked string
 	compared         counts
+	speed            *speed // nil where nobody asks
 }
 
 // counts are how much of a world was compared.
@@ -43,10 +44,15 @@ const (
 // play runs a script and returns the first difference, nil for none, and how
 // much was compared.
 func play(t *testing.T, s script) (found *difference, compared counts) {
+	return playTimed(t, s, nil)
+}
+
+// playTimed is play that adds up how long passes took.
+func playTimed(t *testing.T, s script, took *speed) (found *difference, compared counts) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		time.Sleep(137 * time.Millisecond) // whole seconds are special: start at none
-		w := &world{start: time.Now(), faults: &faults{}}
+		w := &world{start: time.Now(), faults: &faults{}, speed: took}
 		shared := travels{}
 		deployments, replicaSets := newDeploymentTwin(ctx, shared), newReplicaSetTwin(ctx, shared)
 		w.pairs = map[string]*pair{
