@@ -39,7 +39,7 @@ func (w way) words(result *v1alpha1.WorkloadStatus) string {
 func (p *patient) relaxations() []relaxation {
 	var found []relaxation
 	for _, each := range []func() []relaxation{
-		p.quotas, p.refusals, p.nodes, p.placement, p.lostNodes, p.containers, p.strategy, p.deadline,
+		p.quotas, p.refusals, p.nodes, p.placement, p.volumes, p.lostNodes, p.containers, p.strategy, p.deadline,
 	} {
 		found = append(found, each()...)
 	}

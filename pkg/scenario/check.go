@@ -48,6 +48,9 @@ func Check(spec *v1alpha1.ScenarioSpec) error {
 			return wrong(fmt.Sprintf("loads[%d]", i), strings.TrimPrefix(err.Error(), "loads[0]"))
 		}
 	}
+	if err := checkGroups(spec); err != nil {
+		return err
+	}
 	for i, d := range spec.WatchDelays {
 		if err := checkDelay(d); err != nil {
 			return &Wrong{fmt.Sprintf("watchDelays[%d]", i), err}

@@ -49,6 +49,8 @@ func FuzzWorld(f *testing.F) {
 type randomWorld struct {
 	*rand.Rand
 	deployment *appsv1.Deployment
+	there      []sim.Object
+	room       string // pods a node
 	parts      scenario.Parts
 }
 
@@ -83,6 +85,10 @@ func drawWorld(seed uint64) *randomWorld {
 	for range w.IntN(3) {
 		w.parts.Story.Faults = append(w.parts.Story.Faults, w.fault())
 	}
+	w.room = "500"
+	w.disturbNodes()
+	w.crowd()
+	w.autoscale()
 	return w
 }
 
@@ -135,7 +141,7 @@ func playRandom(t *testing.T, seed uint64) (events []byte, why string) {
 		t.Fatalf("seed %d: %v", seed, err)
 	}
 	ctx := context.Background()
-	if err := w.Load(node("node-1", "500"), node("node-2", "500"), node("node-3", "500")); err != nil {
+	if err := w.Load(append(drawn.there, node("node-1", drawn.room), node("node-2", drawn.room), node("node-3", drawn.room))...); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Settle(ctx, drawn.deployment); err != nil {
@@ -150,6 +156,9 @@ func playRandom(t *testing.T, seed uint64) (events []byte, why string) {
 		t.Errorf("seed %d: %v", seed, err)
 	}
 	if err := w.Finished(web); err != nil {
+		t.Errorf("seed %d: %v", seed, err)
+	}
+	if err := placed(w); err != nil {
 		t.Errorf("seed %d: %v", seed, err)
 	}
 	out, err := json.Marshal(log.Events())

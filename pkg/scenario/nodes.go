@@ -72,16 +72,9 @@ func (w *World) nodeUp(_ context.Context, _ engine.Hand, _ *v1alpha1.ScenarioSte
 
 // nodeAdd registers a node of the shape of another: its room, labels and taints.
 func (w *World) nodeAdd(ctx context.Context, hand engine.Hand, s *v1alpha1.ScenarioStep, ref trace.Ref) error {
-	like := s.Like
-	if like == "" {
-		for _, obj := range w.Stored().List(sim.Nodes, "") {
-			like = obj.GetName()
-			break
-		}
-	}
-	model, err := w.node(like)
+	model, err := modelNode(w.Stored(), s.Like)
 	if err != nil {
-		return fmt.Errorf("a node like which: %w", err)
+		return err
 	}
 	_, err = hand.Apply(ctx, alike(model, ref.Name))
 	return err

@@ -213,7 +213,6 @@ type folding struct {
 	leaving map[string]bool
 	sizes   map[string]int32
 	pods    podStats
-	second  int
 }
 
 func (f *folding) take(e trace.Event) {

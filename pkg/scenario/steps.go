@@ -144,7 +144,10 @@ func targetOf(s *v1alpha1.ScenarioStep) (trace.Ref, error) {
 		return trace.Ref{}, fmt.Errorf("target %q is not TYPE/NAME of a deployment, replicaset, pod, node, hpa or quota", s.Target)
 	}
 	ref := trace.Ref{Kind: kind, Namespace: s.Namespace, Name: name}
-	if ref.Namespace == "" && kind != "Node" {
+	switch {
+	case kind == "Node": // in no namespace, whatever the others are in
+		ref.Namespace = ""
+	case ref.Namespace == "":
 		ref.Namespace = metav1.NamespaceDefault
 	}
 	return ref, nil

@@ -22,6 +22,7 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/plugins/garbagecollector"
 	"github.com/rollout-sim/kubectl-rollout-sim/plugins/hpa"
 	"github.com/rollout-sim/kubectl-rollout-sim/plugins/kubelet"
+	"github.com/rollout-sim/kubectl-rollout-sim/plugins/nodegroup"
 	"github.com/rollout-sim/kubectl-rollout-sim/plugins/nodelifecycle"
 	"github.com/rollout-sim/kubectl-rollout-sim/plugins/podgc"
 	"github.com/rollout-sim/kubectl-rollout-sim/plugins/quota"
@@ -54,6 +55,8 @@ type World struct {
 	Person  *user.Plugin
 	// Autoscalers is the HorizontalPodAutoscaler controller, which knows the load.
 	Autoscalers *hpa.Plugin
+	// NodeGroups adds nodes for pods that find no room; nil where the story has no groups.
+	NodeGroups *nodegroup.Plugin
 	// Refusals are the errors of steps that were meant to be refused.
 	Refusals []error
 	// Warnings are what kubectl would have said about steps that did not fail.
@@ -86,6 +89,7 @@ func NewWorld(p Parts) (*World, error) {
 	plugins := []sim.Plugin{
 		admission.NewNamespaces(),
 		admission.NewLimitRanger(),
+		admission.NewNodeTaint(),
 		admission.NewPodSecurity(),
 		admission.NewPriority(),
 		admission.NewTolerations(admission.DefaultSeconds, admission.DefaultSeconds),
@@ -103,6 +107,14 @@ func NewWorld(p Parts) (*World, error) {
 	}
 	plugins = append(plugins, quota.New(), scheduler.New(scheduler.Options{}), w.Kubelet, garbagecollector.New(), attachdetach.New(),
 		w.Nodes, tainteviction.New(), podgc.New(), disruption.New(), w.Autoscalers)
+	groups, err := nodeGroups(p.Story.NodeGroups)
+	if err != nil {
+		return nil, err
+	}
+	if len(groups) > 0 {
+		w.NodeGroups = nodegroup.New(p.Start, takers, groups...)
+		plugins = append(plugins, w.NodeGroups)
+	}
 	if len(steps) > 0 {
 		plugins = append(plugins, w.Person)
 	}

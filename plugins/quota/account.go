@@ -30,8 +30,10 @@ func newAccount(q *corev1.ResourceQuota) *account {
 
 // unseen raises the use of a quota that comes with a status to what the status
 // says: what uses the rest is not part of this world, and does not change.
-func (a *account) unseen() {
-	for name, q := range a.quota.Status.Used {
+func (a *account) unseen() { a.raise(a.quota.Status.Used) }
+
+func (a *account) raise(to corev1.ResourceList) {
+	for name, q := range to {
 		if have, counted := a.used[name]; counted && q.Cmp(have) > 0 && !strings.HasPrefix(string(name), "count/") {
 			a.used[name] = q.DeepCopy()
 		}
@@ -89,29 +91,81 @@ func listed(names []corev1.ResourceName, from corev1.ResourceList) string {
 // plainNames are the kinds that a quota may also count by their name alone.
 var plainNames = []string{sim.Services, sim.PersistentVolumeClaims, sim.ResourceQuotas}
 
-// checkCount holds the number of objects other than pods against count/… quotas,
-// and against those of older names.
-func checkCount(b *book, req *sim.Request) error {
-	one := *resource.NewQuantity(1, resource.DecimalSI)
-	use := corev1.ResourceList{corev1.ResourceName("count/" + sim.GroupResource(req.Resource).String()): one}
-	if slices.Contains(plainNames, req.Resource) {
-		use[corev1.ResourceName(req.Resource)] = one
-	}
+// checkOther holds objects other than pods against the quotas.
+func checkOther(b *book, req *sim.Request) error {
+	use := usageOf(req.Resource, req.New)
 	for _, a := range b.accounts {
 		if scoped(a.quota) {
 			continue
 		}
-		there := len(req.World.List(req.Resource, req.New.GetNamespace()))
-		for name := range use {
-			if _, limited := a.hard[name]; limited {
-				a.used[name] = *resource.NewQuantity(int64(there), resource.DecimalSI)
-			}
-		}
+		a.recount(use, req)
 		if err := a.room(use); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// usageOf is what an object other than a pod is charged for: itself, and what a
+// claim asks for, under the name of its class too (pkg/quota/v1/evaluator/core
+// persistent_volume_claims.go Usage; the others count objects alone).
+func usageOf(kind string, obj sim.Object) corev1.ResourceList {
+	one := *resource.NewQuantity(1, resource.DecimalSI)
+	use := corev1.ResourceList{corev1.ResourceName("count/" + sim.GroupResource(kind).String()): one}
+	if slices.Contains(plainNames, kind) {
+		use[corev1.ResourceName(kind)] = one
+	}
+	claim, ok := obj.(*corev1.PersistentVolumeClaim)
+	if !ok {
+		return use
+	}
+	asked, asks := claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	if asks {
+		use[corev1.ResourceRequestsStorage] = asked
+	}
+	if class := classOf(claim); class != "" {
+		of := corev1.ResourceName(class + ".storageclass.storage.k8s.io/")
+		use[of+corev1.ResourcePersistentVolumeClaims] = one
+		if asks {
+			use[of+corev1.ResourceRequestsStorage] = asked
+		}
+	}
+	return use
+}
+
+// classOf is the class of a claim, by the old annotation or by name.
+func classOf(claim *corev1.PersistentVolumeClaim) string {
+	if class, ok := claim.Annotations[corev1.BetaStorageClassAnnotation]; ok {
+		return class
+	}
+	if name := claim.Spec.StorageClassName; name != nil {
+		return *name
+	}
+	return ""
+}
+
+// recount sets what is used of these resources to what the objects of a
+// request's kind that are there use, and those that are not of this world.
+func (a *account) recount(of corev1.ResourceList, req *sim.Request) {
+	for name := range of {
+		if hard, limited := a.hard[name]; limited {
+			a.used[name] = *resource.NewQuantity(0, hard.Format)
+		}
+	}
+	for _, obj := range req.World.List(req.Resource, req.New.GetNamespace()) {
+		for name, q := range usageOf(req.Resource, obj) {
+			if _, asked := of[name]; asked {
+				a.enter(corev1.ResourceList{name: q}, 1)
+			}
+		}
+	}
+	said := corev1.ResourceList{}
+	for name := range of {
+		if q, ok := a.quota.Status.Used[name]; ok {
+			said[name] = q
+		}
+	}
+	a.raise(said)
 }
 
 func scoped(q *corev1.ResourceQuota) bool {

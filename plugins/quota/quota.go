@@ -67,7 +67,7 @@ func (p *Plugin) Validate(req *sim.Request) error {
 	if isPod {
 		err = p.checkPod(b, pod, req)
 	} else {
-		err = checkCount(b, req)
+		err = checkOther(b, req)
 	}
 	if err == nil {
 		return nil

@@ -79,6 +79,7 @@ func histogram(counts map[string]int) string {
 // fail says that no node takes the pod, and sets it aside.
 func (s *Plugin) fail(e *entry, a answer) {
 	s.queue.park(e, a.by, s.h.Now(), s.early())
+	s.awaitLingering()
 	before := e.nominated
 	switch {
 	case a.preempt != nil:

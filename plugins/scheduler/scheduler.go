@@ -37,6 +37,8 @@ type Plugin struct {
 	next    int // where the next search for nodes begins
 	busy    bool
 	alarm   *sim.Timer // the end of the next back-off
+	linger  *sim.Timer // the next look at pods that have been unschedulable for long
+	round   time.Time  // when one of these looks is due; others are so many periods off
 	refused map[likeness]answer
 
 	// Room for one cycle's work, kept for the next.

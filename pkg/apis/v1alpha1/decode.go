@@ -11,7 +11,7 @@ import (
 )
 
 // DecodePlan reads a saved plan or recording: JSON, YAML, or JSON lines whose
-// first is the header. Another kind or version is an error, and so are events
+// first is the header; their last may be the result. Another kind or version is an error, and so are events
 // that are not in order.
 func DecodePlan(data []byte) (*RolloutPlan, error) {
 	plan := &RolloutPlan{}
@@ -34,11 +34,22 @@ func DecodePlan(data []byte) (*RolloutPlan, error) {
 	return plan, inOrder(plan.Events)
 }
 
+// resultLine is how the line begins that follows the events: the plan again, with its status.
+var resultLine = []byte(`{"kind":"` + PlanKind + `"`)
+
 func (p *RolloutPlan) readLines(data []byte) error {
 	number := 1
 	for line := range bytes.Lines(data) {
 		number++
 		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		if bytes.HasPrefix(line, resultLine) {
+			var last RolloutPlan
+			if err := json.Unmarshal(line, &last); err != nil {
+				return fmt.Errorf("line %d: %w", number, err)
+			}
+			p.Status = last.Status
 			continue
 		}
 		var e trace.Event

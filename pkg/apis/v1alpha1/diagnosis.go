@@ -48,6 +48,7 @@ const (
 	ConstraintNodeAffinity ConstraintType = "NodeAffinity"   // node selector and required node affinity
 	ConstraintSpread       ConstraintType = "TopologySpread" // a topology spread that must not be broken
 	ConstraintPorts        ConstraintType = "HostPort"       // ports of the node
+	ConstraintVolume       ConstraintType = "Volume"         // a volume that is elsewhere, or another node's
 	ConstraintUnavailable  ConstraintType = "MaxUnavailable" // how many pods may be unavailable
 	ConstraintSurge        ConstraintType = "MaxSurge"       // how many pods there may be beyond replicas
 	ConstraintImage        ConstraintType = "Image"          // an image that cannot be pulled

@@ -115,6 +115,8 @@ type RolloutPlanStatus struct {
 	// Workloads has one entry each, in input order, and then one for each other
 	// workload that the run touched.
 	Workloads []WorkloadStatus `json:"workloads"`
+	// Total is what the workloads come to together.
+	Total Total `json:"total"`
 	// Divergence is where a real rollout first left the plan that it was
 	// compared with.
 	Divergence *Divergence `json:"divergence,omitempty"`
@@ -151,6 +153,16 @@ type WorkloadStatus struct {
 	// Diagnosis is what holds it, for workloads that do not complete or wait
 	// long, where that was looked into.
 	Diagnosis *Diagnosis `json:"diagnosis,omitempty"`
+}
+
+// Total is all workloads of a run as if they were one.
+type Total struct {
+	// Workloads is how many there are, those included that the plan is not about.
+	Workloads int32 `json:"workloads"`
+	// Verdicts is how many of them ended in each way.
+	Verdicts map[Verdict]int32 `json:"verdicts"`
+	// Pods counts the pods of all of them: its peaks are of one moment.
+	Pods PodTotals `json:"pods"`
 }
 
 // PodTotals counts pods over a run.

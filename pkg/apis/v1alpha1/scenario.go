@@ -27,6 +27,8 @@ type ScenarioSpec struct {
 	Faults []Fault `json:"faults,omitempty"`
 	// Loads are what metrics say from the beginning, for autoscalers.
 	Loads []Load `json:"loads,omitempty"`
+	// NodeGroups are nodes that join when pods find no room.
+	NodeGroups []NodeGroup `json:"nodeGroups,omitempty"`
 	// WatchDelays hold back what the controllers' caches learn.
 	WatchDelays []WatchDelay `json:"watchDelays,omitempty"`
 }
@@ -192,6 +194,22 @@ type Metric struct {
 	ReportsAfter *metav1.Duration `json:"reportsAfter,omitempty"`
 	// Missing says that there is no such metric.
 	Missing bool `json:"missing,omitempty"`
+}
+
+// NodeGroup is a group of like nodes to which a cluster autoscaler adds some
+// while pods wait that no node takes. It takes none away.
+type NodeGroup struct {
+	// Name is what its nodes' names begin with: NAME-1, NAME-2 and so on.
+	Name string `json:"name"`
+	// Like is the node that they resemble: its room, labels and taints. Empty
+	// means the first there is, unless there is a template.
+	Like string `json:"like,omitempty"`
+	// Template is the Node that they resemble, in place of one that is there.
+	Template *runtime.RawExtension `json:"template,omitempty"`
+	// Max is how many nodes may be added.
+	Max int32 `json:"max"`
+	// Delay is from the decision until a node has joined; a minute when it is left out.
+	Delay *metav1.Duration `json:"delay,omitempty"`
 }
 
 // DrainOptions are the flags of kubectl drain.
