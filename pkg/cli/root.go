@@ -5,7 +5,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/apply"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/capture"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/command"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/compare"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/controllers"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/exit"
@@ -27,11 +27,25 @@ import (
 // Name is how users call the program.
 const Name = "kubectl rollout-sim"
 
-const long = `Simulate Deployment and ReplicaSet rollouts before they happen, and follow them when they do.
+const long = `Simulate Deployment and ReplicaSet rollouts before they happen, and follow them
+when they do.
 
 The Deployment and ReplicaSet controllers' own logic runs as a local engine:
 plan says in milliseconds what a change will do over the next minutes, with
 the arithmetic of every decision; apply makes it and follows it beside the plan.`
+
+const example = `  # What will this do in my cluster, and how does it go on?
+  kubectl rollout-sim plan -f web.yaml
+  kubectl rollout-sim plan deploy/web
+
+  # Without a cluster: from one manifest to the next
+  kubectl rollout-sim plan --from web.yaml -f web-next.yaml
+
+  # Do it, beside the plan
+  kubectl rollout-sim apply deploy/web --image app=nginx:1.27
+
+  # Why is it as it is?
+  kubectl rollout-sim explain deploy/web --next`
 
 // Main runs the program and is its exit code.
 func Main(ctx context.Context, streams genericiooptions.IOStreams, args []string) int {
@@ -49,6 +63,7 @@ func NewCommand(streams genericiooptions.IOStreams) *cobra.Command {
 		Short:                      "Simulate Deployment and ReplicaSet rollouts",
 		Long:                       long + "\n\n" + exit.Help,
 		Annotations:                map[string]string{cobra.CommandDisplayNameAnnotation: Name},
+		Example:                    example,
 		SilenceErrors:              true,
 		SilenceUsage:               true,
 		RunE:                       func(cmd *cobra.Command, args []string) error { return cmd.Help() },
@@ -61,17 +76,21 @@ func NewCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w (see '%s --help')", err, cmd.CommandPath())
 	})
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return command.Usage(cmd.OutOrStderr(), cmd) })
 	flags := genericclioptions.NewConfigFlags(true)
-	flags.AddFlags(root.PersistentFlags())
+	command.Group(root.PersistentFlags(), "Cluster, user and namespace, as of kubectl", flags.AddFlags)
+	// The help is the same on every machine; without the flag it is under the user's own home.
+	root.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache"
 	root.AddCommand(
-		plan.NewCommand(flags, streams, nil), apply.NewCommand(flags, streams, nil), compare.NewCommand(flags, streams, nil), merge.NewCommand(streams, nil), replay.NewCommand(streams, nil), explain.NewCommand(flags, streams, nil),
+		plan.NewCommand(flags, streams, nil), apply.NewCommand(flags, streams, nil), compare.NewCommand(flags, streams, nil),
+		merge.NewCommand(streams, nil), replay.NewCommand(streams, nil), explain.NewCommand(flags, streams, nil),
 		capture.NewCommand(flags, streams, nil), controllers.NewCommand(flags, streams, nil), version.NewCommand(streams),
 	)
-	root.InitDefaultCompletionCmd()
-	root.CompletionOptions.HiddenDefaultCmd = false
-	if completion, _, err := root.Find([]string{"completion"}); err == nil {
-		completion.AddCommand(newKubectlCompletion(streams.Out))
+	addCompletion(root, streams.Out)
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Short, help.Long = "Print the help of a command", "Print the help of a command, as --help does."
+		help.Example = "  kubectl rollout-sim help plan"
 	}
 	return root
 }
@@ -86,24 +105,4 @@ func noArguments(cmd *cobra.Command, args []string) error {
 		message += fmt.Sprintf(": did you mean %s?", strings.Join(near, " or "))
 	}
 	return fmt.Errorf("%s", message)
-}
-
-// kubectl asks an executable of this name for the completions of a plugin.
-const kubectlCompletion = `#!/usr/bin/env sh
-# Put this on the PATH as kubectl_complete-rollout_sim and make it executable.
-exec kubectl rollout-sim __complete "$@"
-`
-
-func newKubectlCompletion(out io.Writer) *cobra.Command {
-	return &cobra.Command{
-		Use:     "kubectl",
-		Short:   "Print the script through which kubectl completes this plugin",
-		Long:    "Print the script that kubectl looks for on the PATH, under the name kubectl_complete-rollout_sim, to complete this plugin.",
-		Example: "  kubectl rollout-sim completion kubectl > ~/bin/kubectl_complete-rollout_sim && chmod +x ~/bin/kubectl_complete-rollout_sim",
-		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(out, kubectlCompletion)
-			return err
-		},
-	}
 }

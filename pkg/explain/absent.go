@@ -13,13 +13,14 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace/derive"
 )
 
 // absent explains a pod that is not there: it is gone, and Events tell of it, or
 // it was never made, since the API server refuses its ReplicaSet's requests.
 func (s *Snapshot) absent(ctx context.Context, namespace, name string) (*v1alpha1.ExplanationStatus, bool) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	c := &podCase{Snapshot: s, pod: pod, set: s.setNamed(namespace, name), said: s.about(refOf(pod))}
+	c := &podCase{Snapshot: s, pod: pod, set: s.setNamed(namespace, name), said: s.about(derive.Ref(pod))}
 	pod.Spec.NodeName = c.scheduledTo()
 	f, known := c.gone()
 	if !known {
@@ -89,7 +90,7 @@ func (c *podCase) refused() (v1alpha1.Finding, bool) {
 
 // refusal is why a ReplicaSet that lacks pods cannot make them.
 func (s *Snapshot) refusal(rs *appsv1.ReplicaSet) (v1alpha1.Finding, bool) {
-	f := v1alpha1.Finding{Topic: v1alpha1.TopicPending, Object: refOf(rs)}
+	f := v1alpha1.Finding{Topic: v1alpha1.TopicPending, Object: derive.Ref(rs)}
 	there, wanted := len(s.activeOf(rs)), int(rollout.Size(rs))
 	if there >= wanted {
 		return f, false
@@ -100,7 +101,7 @@ func (s *Snapshot) refusal(rs *appsv1.ReplicaSet) (v1alpha1.Finding, bool) {
 			message, f.From, f.Time = cond.Message, "condition ReplicaFailure of its ReplicaSet", moment(cond.LastTransitionTime.Time)
 		}
 	}
-	for _, e := range s.about(refOf(rs)) {
+	for _, e := range s.about(derive.Ref(rs)) {
 		if e.Reason == rollout.FailedCreateReason && message == "" {
 			message, f.From, f.Time = strings.TrimPrefix(e.Message, "Error creating: "), "event FailedCreate of its ReplicaSet", moment(eventTime(e))
 		}

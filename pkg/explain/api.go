@@ -34,7 +34,7 @@ func (a refusingAPI) UpdateDeployment(ctx context.Context, d *appsv1.Deployment)
 	if err != nil {
 		return nil, err
 	}
-	a.r.note(0, refOf(d), trace.Changed{Verb: "update", Fields: trace.Diff(was, d)})
+	a.r.note(0, derive.Ref(d), trace.Changed{Verb: "update", Fields: trace.Diff(was, d)})
 	return d, nil
 }
 
@@ -43,7 +43,7 @@ func (a refusingAPI) UpdateDeploymentStatus(ctx context.Context, d *appsv1.Deplo
 	if err != nil {
 		return nil, err
 	}
-	derive.Deployment(d, was, func() []*appsv1.ReplicaSet { return a.r.snapshot.setsOf(was) }, a.emit(refOf(d)))
+	derive.Deployment(d, was, func() []*appsv1.ReplicaSet { return a.r.snapshot.setsOf(was) }, a.emit(derive.Ref(d)))
 	return d, nil
 }
 
@@ -52,7 +52,7 @@ func (a refusingAPI) UpdateReplicaSetStatus(ctx context.Context, rs *appsv1.Repl
 	if err != nil {
 		return nil, err
 	}
-	derive.ReplicaSet(rs, was, a.emit(refOf(rs)))
+	derive.ReplicaSet(rs, was, a.emit(derive.Ref(rs)))
 	return rs, nil
 }
 
@@ -76,7 +76,7 @@ func (a refusingAPI) UpdateReplicaSet(ctx context.Context, rs *appsv1.ReplicaSet
 
 // scaled notes a change of size; that of the controllers' annotations alone says nothing.
 func (a refusingAPI) scaled(rs, was *appsv1.ReplicaSet) {
-	ref, size := refOf(rs), rollout.Size(rs)
+	ref, size := derive.Ref(rs), rollout.Size(rs)
 	sized := *rs
 	sized.Spec.Replicas = &size
 	if was != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace/derive"
 )
 
 // soon is within which time one thing is taken to have followed from another:
@@ -25,7 +26,7 @@ func (c *podCase) created() (v1alpha1.Finding, bool) {
 	}
 	at := c.pod.CreationTimestamp.Time
 	f := v1alpha1.Finding{
-		Topic: v1alpha1.TopicCreated, Time: moment(at), Object: refOf(c.set), From: "its owner and creationTimestamp",
+		Topic: v1alpha1.TopicCreated, Time: moment(at), Object: derive.Ref(c.set), From: "its owner and creationTimestamp",
 		Message: fmt.Sprintf("made by replicaset %s%s", c.set.Name, revision(c.set.Annotations)),
 	}
 	if gone, why := c.predecessor(at); gone != "" {
@@ -114,7 +115,7 @@ func (c *podCase) grew(at time.Time) (found *corev1.Event) {
 	if d == nil {
 		return nil
 	}
-	for _, e := range c.about(refOf(d)) {
+	for _, e := range c.about(derive.Ref(d)) {
 		since := at.Sub(eventTime(e))
 		if e.Reason == "ScalingReplicaSet" && strings.HasPrefix(e.Message, "Scaled up replica set "+c.set.Name+" ") && since >= -time.Second && since <= soon {
 			found = e

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace/derive"
 )
 
 // maxFacts is how many facts are kept: the latest.
@@ -26,7 +27,7 @@ func (t *teller) tell(at time.Time, actor, what, from string) {
 	if at.IsZero() {
 		return
 	}
-	t.list = append(t.list, v1alpha1.Fact{Time: metav1.NewMicroTime(at.UTC()), Actor: actor, Object: refOf(t.about), What: what, From: from})
+	t.list = append(t.list, v1alpha1.Fact{Time: metav1.NewMicroTime(at.UTC()), Actor: actor, Object: derive.Ref(t.about), What: what, From: from})
 }
 
 // facts are what objects and the Events about them tell of the past: of a pod,
@@ -62,7 +63,7 @@ func (t *teller) sorted() []v1alpha1.Fact {
 
 // events are those about the object at hand.
 func (t *teller) events(s *Snapshot) {
-	for _, e := range s.about(refOf(t.about)) {
+	for _, e := range s.about(derive.Ref(t.about)) {
 		what := strings.TrimSuffix(e.Reason+": "+e.Message, ": ")
 		if e.Count > 1 {
 			what += fmt.Sprintf(" (%d times)", e.Count)

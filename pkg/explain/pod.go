@@ -13,6 +13,7 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace/derive"
 )
 
 // podCase is a pod that is looked into.
@@ -27,7 +28,7 @@ type podCase struct {
 }
 
 func (s *Snapshot) podCase(pod *corev1.Pod) *podCase {
-	c := &podCase{Snapshot: s, pod: pod, said: s.about(refOf(pod))}
+	c := &podCase{Snapshot: s, pod: pod, said: s.about(derive.Ref(pod))}
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if c.owned = owner != nil; !c.owned {
 		c.set = s.setNamed(pod.Namespace, pod.Name)
@@ -173,7 +174,7 @@ func (c *podCase) bySet(f *v1alpha1.Finding, at time.Time) {
 // shrunk says why a ReplicaSet wanted fewer pods: an old one gives way to the
 // new one, a new one follows spec.replicas.
 func (c *podCase) shrunk(f *v1alpha1.Finding) {
-	f.Object = refOf(c.set)
+	f.Object = derive.Ref(c.set)
 	if c.isNew(c.set) {
 		f.Cause = v1alpha1.CauseScaledDown
 		f.Message = fmt.Sprintf("replicaset %s deleted it, since fewer pods are wanted (%d now)", c.set.Name, rollout.Size(c.set))
@@ -204,7 +205,7 @@ func (c *podCase) deletedBySet(name string) *corev1.Event {
 	if c.set == nil {
 		return nil
 	}
-	for _, e := range c.about(refOf(c.set)) {
+	for _, e := range c.about(derive.Ref(c.set)) {
 		if e.Reason == "SuccessfulDelete" && e.Message == "Deleted pod: "+name {
 			return e
 		}

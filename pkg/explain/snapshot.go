@@ -17,6 +17,7 @@ import (
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace/derive"
 )
 
 // Object is what a cluster holds.
@@ -167,21 +168,6 @@ func matches(rs *appsv1.ReplicaSet, set map[string]string) bool {
 	return err == nil && selector.Matches(labels.Set(set))
 }
 
-func refOf(obj Object) trace.Ref {
-	ref := trace.Ref{Namespace: obj.GetNamespace(), Name: obj.GetName()}
-	switch obj.(type) {
-	case *appsv1.Deployment:
-		ref.Kind = "Deployment"
-	case *appsv1.ReplicaSet:
-		ref.Kind = "ReplicaSet"
-	case *corev1.Pod:
-		ref.Kind = "Pod"
-	case *corev1.Node:
-		ref.Kind = "Node"
-	}
-	return ref
-}
-
 // Root is the Deployment or ReplicaSet whose controller decides about an
 // object; false for a pod that belongs to none that is known.
 func (s *Snapshot) Root(ref trace.Ref) (trace.Ref, bool) {
@@ -190,17 +176,17 @@ func (s *Snapshot) Root(ref trace.Ref) (trace.Ref, bool) {
 		if c.set == nil {
 			return ref, false
 		}
-		ref = refOf(c.set)
+		ref = derive.Ref(c.set)
 	} else if ref.Kind == "Pod" {
 		set := s.setNamed(ref.Namespace, ref.Name)
 		if set == nil {
 			return ref, false
 		}
-		ref = refOf(set)
+		ref = derive.Ref(set)
 	}
 	if rs, ok := find(s.ReplicaSets, ref.Namespace, ref.Name); ok && ref.Kind == "ReplicaSet" {
 		if d := s.owner(rs); d != nil {
-			return refOf(d), true
+			return derive.Ref(d), true
 		}
 	}
 	return ref, true

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace/derive"
 )
 
 // ended is a pod whose containers will not run again.
@@ -34,7 +35,7 @@ func (c *podCase) orphaned() (v1alpha1.Finding, bool) {
 	if c.set == nil || matches(c.set, c.pod.Labels) {
 		return v1alpha1.Finding{}, false
 	}
-	f := v1alpha1.Finding{Topic: v1alpha1.TopicOwner, Cause: v1alpha1.CauseOrphaned, Object: refOf(c.set)}
+	f := v1alpha1.Finding{Topic: v1alpha1.TopicOwner, Cause: v1alpha1.CauseOrphaned, Object: derive.Ref(c.set)}
 	what := fmt.Sprintf("%s, and its selector wants %s", labelWords(c.pod.Labels, c.wanted()), labelWords(c.wanted(), c.wanted()))
 	if c.owned {
 		f.Message = fmt.Sprintf("replicaset %s lets it go at its next pass: its labels have %s", c.set.Name, what)

@@ -12,6 +12,7 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace/derive"
 )
 
 // How many victims are told of a ReplicaSet that was asked about, of each of a
@@ -38,7 +39,7 @@ func (s *Snapshot) victims(ctx context.Context, rs *appsv1.ReplicaSet, most int)
 // victim is the one at a place. The last of all is the one that stays when one
 // is wanted: when none is, nothing is ranked.
 func (s *Snapshot) victim(ctx context.Context, rs *appsv1.ReplicaSet, active []*corev1.Pod, place int) (v1alpha1.Victim, bool) {
-	out := v1alpha1.Victim{ReplicaSet: refOf(rs), Place: place, Of: len(active), Rank: trace.Rank{Rule: string(rollout.RankAll)}}
+	out := v1alpha1.Victim{ReplicaSet: derive.Ref(rs), Place: place, Of: len(active), Rank: trace.Rank{Rule: string(rollout.RankAll)}}
 	going := s.going(ctx, rs, max(len(active)-place, min(1, len(active)-1)))
 	if place < len(active) && place == len(going) {
 		last := going[place-1]
@@ -49,8 +50,8 @@ func (s *Snapshot) victim(ctx context.Context, rs *appsv1.ReplicaSet, active []*
 		return out, true
 	}
 	for _, pod := range active {
-		if place == len(active) && len(going) == place-1 && !slices.ContainsFunc(going, func(e trace.Event) bool { return e.Object == refOf(pod) }) {
-			out.Pod = refOf(pod)
+		if place == len(active) && len(going) == place-1 && !slices.ContainsFunc(going, func(e trace.Event) bool { return e.Object == derive.Ref(pod) }) {
+			out.Pod = derive.Ref(pod)
 			return out, true
 		}
 	}
@@ -61,7 +62,7 @@ func (s *Snapshot) victim(ctx context.Context, rs *appsv1.ReplicaSet, active []*
 func (s *Snapshot) standing(ctx context.Context, rs *appsv1.ReplicaSet, pod *corev1.Pod) []v1alpha1.Victim {
 	active := s.activeOf(rs)
 	all := s.going(ctx, rs, min(1, len(active)-1)) // in order
-	place := slices.IndexFunc(all, func(e trace.Event) bool { return e.Object == refOf(pod) }) + 1
+	place := slices.IndexFunc(all, func(e trace.Event) bool { return e.Object == derive.Ref(pod) }) + 1
 	if place == 0 && slices.Contains(active, pod) && len(all) == len(active)-1 {
 		place = len(active) // the one that stays
 	}

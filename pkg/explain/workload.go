@@ -15,6 +15,7 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace/derive"
 )
 
 // passes are one pass over each ReplicaSet's Deployment, and one over each of them.
@@ -117,7 +118,7 @@ func (s *Snapshot) standingOfSet(rs *appsv1.ReplicaSet, out *v1alpha1.Explanatio
 		f.Cause = v1alpha1.CauseComplete
 	}
 	if d := s.owner(rs); d != nil && !s.isNew(rs) {
-		f.Message += "; it is of an old template of " + named(refOf(d))
+		f.Message += "; it is of an old template of " + named(derive.Ref(d))
 	}
 	return f
 }

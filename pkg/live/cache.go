@@ -1,12 +1,19 @@
 package live
 
 import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
 	appslisters "k8s.io/client-go/listers/apps/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -31,18 +38,57 @@ type informerCache struct {
 
 var _ engine.Cache = &informerCache{}
 
-func newInformerCache(f informers.SharedInformerFactory) (*informerCache, error) {
-	d, rs, p := f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), f.Core().V1().Pods()
+// newInformerCache makes the informers of one namespace, or of all where it is
+// empty; none runs yet. They are those of client-go's informer factory, without
+// the factory: through it the linker keeps the informers and listers of every
+// kind there is, some seven megabytes. (upstream: client-go
+// informers/apps/v1/deployment.go NewTypedDeploymentInformerWithOptions)
+func newInformerCache(client kubernetes.Interface, namespace string, resync time.Duration) (*informerCache, error) {
+	d := informer(client, client.AppsV1().Deployments(namespace), &appsv1.Deployment{}, resync, nil)
+	rs := informer(client, client.AppsV1().ReplicaSets(namespace), &appsv1.ReplicaSet{}, resync, cache.Indexers{byOwnerUID: ownerUID})
+	p := informer(client, client.CoreV1().Pods(namespace), &corev1.Pod{}, resync, cache.Indexers{byOwner: podOwner})
 	c := &informerCache{
-		deployments: d.Lister(), sets: rs.Lister(), pods: p.Lister(),
-		informers: map[string]cache.SharedIndexInformer{
-			"deployments": d.Informer(), "replicasets": rs.Informer(), "pods": p.Informer(),
+		deployments: appslisters.NewDeploymentLister(d.GetIndexer()),
+		sets:        appslisters.NewReplicaSetLister(rs.GetIndexer()),
+		pods:        corelisters.NewPodLister(p.GetIndexer()),
+		informers:   map[string]cache.SharedIndexInformer{"deployments": d, "replicasets": rs, "pods": p},
+	}
+	for _, informer := range c.informers {
+		if err := informer.SetTransform(withoutManagers); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// listed is what a typed client lists and watches.
+type listed[L runtime.Object] interface {
+	List(context.Context, metav1.ListOptions) (L, error)
+	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
+}
+
+// informer holds what a client lists, by namespace and by the indexes.
+func informer[L runtime.Object](client kubernetes.Interface, from listed[L], of runtime.Object, resync time.Duration, indexes cache.Indexers) cache.SharedIndexInformer {
+	indexers := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
+	maps.Copy(indexers, indexes)
+	calls := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return from.List(ctx, o)
 		},
+		WatchFuncWithContext: from.Watch,
 	}
-	if err := rs.Informer().AddIndexers(cache.Indexers{byOwnerUID: ownerUID}); err != nil {
-		return nil, err
+	return cache.NewSharedIndexInformerWithOptions(cache.ToListWatcherWithWatchListSemantics(calls, client), of,
+		cache.SharedIndexInformerOptions{ResyncPeriod: resync, Indexers: indexers})
+}
+
+// start lets the informers run until ctx ends; the function it returns waits
+// for them to have ended.
+func (c *informerCache) start(ctx context.Context) (wait func()) {
+	var running sync.WaitGroup
+	for _, informer := range c.informers {
+		running.Go(func() { informer.RunWithContext(ctx) })
 	}
-	return c, p.Informer().AddIndexers(cache.Indexers{byOwner: podOwner})
+	return running.Wait
 }
 
 func ownerUID(obj any) ([]string, error) {

@@ -17,7 +17,9 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	policyclient "k8s.io/client-go/kubernetes/typed/policy/v1"
 	schedulingclient "k8s.io/client-go/kubernetes/typed/scheduling/v1"
+	storageclient "k8s.io/client-go/kubernetes/typed/storage/v1"
 	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // Object is an API object of a type that the world knows.
@@ -36,12 +38,14 @@ type Cluster struct {
 	autoscaling autoscalingclient.AutoscalingV2Interface
 	policy      policyclient.PolicyV1Interface
 	scheduling  schedulingclient.SchedulingV1Interface
+	storage     storageclient.StorageV1Interface
 	clock       *serverClock
 	said        *warnings
 }
 
-// Configured reports whether the user has a cluster: a current context, or a
-// flag that names one. Without, a plan is made offline.
+// Configured reports whether the user has a cluster: a current context, a flag
+// that names one, or, as for kubectl, without any kubeconfig the one in whose
+// pod this process runs. Without, a plan is made offline.
 func Configured(f genericclioptions.RESTClientGetter) (bool, error) {
 	if flags, ok := f.(*genericclioptions.ConfigFlags); ok {
 		for _, given := range []*string{flags.Context, flags.KubeConfig, flags.APIServer, flags.ClusterName} {
@@ -54,7 +58,17 @@ func Configured(f genericclioptions.RESTClientGetter) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return raw.CurrentContext != "", nil
+	return raw.CurrentContext != "" || inside(&raw), nil
+}
+
+// inside reports whether a pod's own service account is used, since there is
+// nothing else (client-go tools/clientcmd, DeferredLoadingClientConfig).
+func inside(config *clientcmdapi.Config) bool {
+	if !clientcmdapi.IsConfigEmpty(config) {
+		return false
+	}
+	_, err := rest.InClusterConfig()
+	return err == nil
 }
 
 // Connect makes the clients of the cluster that flags and kubeconfig name. No
@@ -88,6 +102,7 @@ func (c *Cluster) connect(config *rest.Config) error {
 		func() error { c.autoscaling, err = autoscalingclient.NewForConfigAndClient(config, client); return err },
 		func() error { c.policy, err = policyclient.NewForConfigAndClient(config, client); return err },
 		func() error { c.scheduling, err = schedulingclient.NewForConfigAndClient(config, client); return err },
+		func() error { c.storage, err = storageclient.NewForConfigAndClient(config, client); return err },
 	}
 	for _, make := range makers {
 		if err := make(); err != nil {
@@ -103,8 +118,11 @@ func contextName(f genericclioptions.RESTClientGetter) string {
 		return *flags.Context
 	}
 	raw, err := f.ToRawKubeConfigLoader().RawConfig()
-	if err != nil {
+	switch {
+	case err != nil:
 		return ""
+	case raw.CurrentContext == "" && inside(&raw):
+		return "in-cluster"
 	}
 	return raw.CurrentContext
 }

@@ -18,20 +18,6 @@ type ownedSets func(owner types.UID) []*appsv1.ReplicaSet
 
 func noSets(types.UID) []*appsv1.ReplicaSet { return nil }
 
-// refOf names an object of the three kinds; the kind of others is empty.
-func refOf(obj Object) trace.Ref {
-	ref := trace.Ref{Namespace: obj.GetNamespace(), Name: obj.GetName()}
-	switch obj.(type) {
-	case *appsv1.Deployment:
-		ref.Kind = "Deployment"
-	case *appsv1.ReplicaSet:
-		ref.Kind = "ReplicaSet"
-	case *corev1.Pod:
-		ref.Kind = "Pod"
-	}
-	return ref
-}
-
 // delivered derives from what a watch brings. Several watches bring the same;
 // the first is the one that counts.
 func (j *journal) delivered(c engine.Change, initial bool) {
@@ -41,7 +27,7 @@ func (j *journal) delivered(c engine.Change, initial bool) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	_, known := j.known[refOf(obj)]
+	_, known := j.known[derive.Ref(obj)]
 	switch {
 	case c.Verb == engine.Deleted:
 		j.remove(obj, stranger(obj))
@@ -59,14 +45,14 @@ func (j *journal) seqOf(obj Object) trace.Seq {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if v, ok := j.known[refOf(obj)]; ok && v.obj.GetResourceVersion() == obj.GetResourceVersion() {
+	if v, ok := j.known[derive.Ref(obj)]; ok && v.obj.GetResourceVersion() == obj.GetResourceVersion() {
 		return v.seq
 	}
 	return 0
 }
 
 func (j *journal) remove(obj Object, actor string) {
-	ref := refOf(obj)
+	ref := derive.Ref(obj)
 	j.gone.bury(obj.GetUID())
 	if old, known := j.known[ref]; known && old.obj.GetUID() == obj.GetUID() {
 		delete(j.known, ref)
@@ -76,8 +62,8 @@ func (j *journal) remove(obj Object, actor string) {
 
 // find tells of an object that was there when the host began.
 func (j *journal) find(obj Object) {
-	j.known[refOf(obj)] = state{obj: obj}
-	emit := func(d trace.Detail) { j.add(trace.Event{Actor: trace.ActorWorld, Object: refOf(obj), Detail: d}) }
+	j.known[derive.Ref(obj)] = state{obj: obj}
+	emit := func(d trace.Detail) { j.add(trace.Event{Actor: trace.ActorWorld, Object: derive.Ref(obj), Detail: d}) }
 	switch o := obj.(type) {
 	case *appsv1.Deployment:
 		derive.FoundDeployment(o, j.owned(o.UID), emit)
@@ -90,7 +76,7 @@ func (j *journal) find(obj Object) {
 
 // take derives what a version changed, unless one as new is known.
 func (j *journal) take(obj Object, by author) {
-	ref := refOf(obj)
+	ref := derive.Ref(obj)
 	old, known := j.known[ref]
 	switch {
 	case j.gone.has(obj.GetUID()), known && old.obj.GetUID() == obj.GetUID() && !newer(obj, old.obj):
@@ -140,7 +126,7 @@ func (j *journal) other(obj, old Object) author {
 	default:
 		change = trace.Changed{Verb: "update", Fields: trace.Diff(old, obj)}
 	}
-	by.cause = j.add(trace.Event{Actor: by.actor, Object: refOf(obj), Detail: change})
+	by.cause = j.add(trace.Event{Actor: by.actor, Object: derive.Ref(obj), Detail: change})
 	by.wrote = by.cause
 	return by
 }
@@ -148,7 +134,7 @@ func (j *journal) other(obj, old Object) author {
 // changed emits what is different from the version before.
 func (j *journal) changed(obj, old Object, by author) {
 	say := func(actor string, cause trace.Seq, d trace.Detail) {
-		j.add(trace.Event{Cause: cause, Actor: actor, Object: refOf(obj), Detail: d})
+		j.add(trace.Event{Cause: cause, Actor: actor, Object: derive.Ref(obj), Detail: d})
 	}
 	emit := func(d trace.Detail) { say(by.actor, by.wrote, d) }
 	switch o := obj.(type) {

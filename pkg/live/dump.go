@@ -39,7 +39,7 @@ func (s *Snapshot) Dump(out io.Writer, opts DumpOptions) error {
 		if err != nil {
 			return fmt.Errorf("encoding %s %q: %w", obj.GetObjectKind().GroupVersionKind().Kind, obj.GetName(), err)
 		}
-		w.Write(data) // Flush tells of errors
+		_, _ = w.Write(data) // Flush tells of errors
 	}
 	fmt.Fprint(w, tail)
 	return w.Flush()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace/derive"
 )
 
 // FollowOptions say what is followed, and who is told.
@@ -27,6 +28,9 @@ type FollowOptions struct {
 	Selectors map[trace.Ref]*metav1.LabelSelector
 	// Version is the release whose arithmetic explains what is seen.
 	Version rollout.Version
+	// Settle is how long what one watch brings waits for what the others bring,
+	// so that all can be put in order; zero is 120 ms.
+	Settle time.Duration
 	// Trace is told of what happens, in order, one event at a time; nil when
 	// only the state is wanted. It must not block.
 	Trace func(trace.Event)
@@ -52,6 +56,7 @@ type Follower struct {
 	sets  map[trace.Ref]*appsv1.ReplicaSet
 	pods  map[trace.Ref]*corev1.Pod
 	gone  map[trace.Ref]bool
+	early map[trace.Ref]arrival // pods, as last brought, of no ReplicaSet that is known
 	began bool
 
 	mine    map[types.UID]int64     // generation up to which a workload's changes are the user's
@@ -63,8 +68,8 @@ type Follower struct {
 	said    map[string]bool
 }
 
-// settle is how long what a watch brings waits for what the others bring: their
-// streams are not in step with each other, and resource versions put it in order.
+// settle is the usual FollowOptions.Settle: streams are not in step with each
+// other, and resource versions put in order what they bring.
 const settle = 120 * time.Millisecond
 
 // Follow lists what there is and watches it until ctx ends or Close. Errors are
@@ -72,6 +77,9 @@ const settle = 120 * time.Millisecond
 func (c *Cluster) Follow(ctx context.Context, o FollowOptions) (*Follower, error) {
 	if o.Problem == nil {
 		o.Problem = func(error) {}
+	}
+	if o.Settle == 0 {
+		o.Settle = settle
 	}
 	f := newFollower(c, o)
 	ctx, f.stop = context.WithCancel(ctx)
@@ -88,7 +96,8 @@ func newFollower(c *Cluster, o FollowOptions) *Follower {
 	f := &Follower{
 		options: o, cluster: c, changed: make(chan struct{}, 1),
 		deps: map[trace.Ref]*appsv1.Deployment{}, sets: map[trace.Ref]*appsv1.ReplicaSet{}, pods: map[trace.Ref]*corev1.Pod{}, gone: map[trace.Ref]bool{},
-		mine: map[types.UID]int64{}, warned: map[types.UID]announced{}, moments: map[trace.Ref][]outlook{}, bursts: map[trace.Ref]*burst{},
+		early: map[trace.Ref]arrival{},
+		mine:  map[types.UID]int64{}, warned: map[types.UID]announced{}, moments: map[trace.Ref][]outlook{}, bursts: map[trace.Ref]*burst{},
 		scaled: map[trace.Ref]trace.Seq{}, trigger: map[trace.Ref]trace.Seq{}, said: map[string]bool{},
 	}
 	f.journal = newJournal(f.tell, clock.RealClock{})
@@ -172,6 +181,26 @@ func (f *Follower) known(ref trace.Ref) Object {
 	return nil
 }
 
+// Observed reports whether a controller that is no engine of ours has seen a
+// workload as it is now. What an engine of ours published may be of one that
+// was killed, and says nothing about who acts.
+func (f *Follower) Observed(ref trace.Ref) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	observed := int64(-1)
+	switch obj := f.known(ref).(type) {
+	case nil:
+		return false
+	case *appsv1.Deployment:
+		observed = obj.Status.ObservedGeneration
+	case *appsv1.ReplicaSet:
+		observed = obj.Status.ObservedGeneration
+	}
+	obj := f.known(ref)
+	manager, _ := writer(obj, nil, true)
+	return observed >= obj.GetGeneration() && obj.GetGeneration() >= f.mine[obj.GetUID()] && !strings.HasPrefix(manager, engineManager)
+}
+
 // Changed has a value whenever something has changed since it was last received from.
 func (f *Follower) Changed() <-chan struct{} { return f.changed }
 
@@ -200,7 +229,8 @@ func (f *Follower) Snapshot() *Snapshot {
 	return s
 }
 
-// End closes the trace.
+// End closes the trace, with a word for how it ended or, when it was cut short,
+// without one. What there is is still followed.
 func (f *Follower) End(why string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -208,8 +238,11 @@ func (f *Follower) End(why string) {
 	defer f.journal.mu.Unlock()
 	f.journal.at = time.Time{} // now
 	for _, ref := range f.options.Workloads {
-		f.journal.add(trace.Event{Actor: trace.ActorWorld, Object: ref, Detail: trace.Ended{Why: why}})
+		if why != "" {
+			f.journal.add(trace.Event{Actor: trace.ActorWorld, Object: ref, Detail: trace.Ended{Why: why}})
+		}
 	}
+	f.options.Trace = nil
 }
 
 // Close ends the watches; nothing is told afterwards.
@@ -221,14 +254,14 @@ func (f *Follower) Close() {
 
 // run delivers what has settled.
 func (f *Follower) run(ctx context.Context) {
-	tick := time.NewTicker(settle / 2)
+	tick := time.NewTicker(f.options.Settle / 2)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			f.deliver(time.Now().Add(-settle), false)
+			f.deliver(time.Now().Add(-f.options.Settle), false)
 		}
 	}
 }
@@ -242,6 +275,11 @@ func (f *Follower) deliver(before time.Time, found bool) {
 	f.mu.Lock()
 	f.journal.mu.Lock()
 	for _, a := range list {
+		if a.initial {
+			f.foresee(a.obj)
+		}
+	}
+	for _, a := range list {
 		f.journal.at = a.at
 		f.take(a)
 	}
@@ -252,6 +290,15 @@ func (f *Follower) deliver(before time.Time, found bool) {
 		case f.changed <- struct{}{}:
 		default:
 		}
+	}
+}
+
+// foresee knows a ReplicaSet before it is told of. Owners are told of first, and
+// of a Deployment in mid-rollout the trace has to say at once which ReplicaSet
+// has its template.
+func (f *Follower) foresee(obj Object) {
+	if rs, ok := obj.(*appsv1.ReplicaSet); ok && f.follows(deploymentOf(rs)) {
+		f.sets[derive.Ref(rs)] = rs
 	}
 }
 

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +52,7 @@ func TestExplanation(t *testing.T) {
 		budgets, ok := explanation(c.moments, rollout.LatestVersion, c.set, c.to)
 		var rules []string
 		for _, b := range budgets {
-			rules = append(rules, string(b.Rule)+"="+string(rune('0'+b.Result)))
+			rules = append(rules, fmt.Sprintf("%s=%d", b.Rule, b.Result))
 		}
 		if got := strings.Join(rules, " "); got != c.rules || ok != c.ok {
 			t.Errorf("%s: %s, %t; want %s, %t", c.name, got, ok, c.rules, c.ok)
@@ -196,5 +197,121 @@ func TestInboxWaits(t *testing.T) {
 	box.put(arrival{verb: engine.Deleted, obj: rs, at: time.Unix(3, 0)})
 	if got := box.take(time.Unix(9, 0)); len(got) != 1 {
 		t.Errorf("%d were taken after the deletion, want 1", len(got))
+	}
+}
+
+// Of a Deployment that is found in the midst of a rollout the trace says at
+// once which ReplicaSet has its template.
+func TestFoundInTheMidst(t *testing.T) {
+	d, old := rolledOut()
+	d.Spec.Template.Spec.Containers[0].Image = "app:2"
+	fresh := old.DeepCopy()
+	fresh.Name, fresh.UID, fresh.Spec.Template = "web-7e", "new", *d.Spec.Template.DeepCopy()
+	var newSet string
+	f := newFollower(&Cluster{clock: &serverClock{now: time.Now}}, FollowOptions{
+		Workloads: []trace.Ref{{Kind: "Deployment", Namespace: "team", Name: "web"}}, Version: rollout.LatestVersion,
+		Trace: func(e trace.Event) {
+			if spec, ok := e.Detail.(trace.Specified); ok {
+				newSet = spec.NewSet
+			}
+		},
+	})
+	for _, obj := range []Object{fresh, old, d} {
+		f.inbox.put(arrival{obj: obj, initial: true, at: time.Now()})
+	}
+	f.deliver(time.Now(), true)
+	if newSet != "web-7e" {
+		t.Errorf("the new ReplicaSet is %q, want web-7e", newSet)
+	}
+}
+
+// While a watch is lost, what the others bring waits for it; what comes after a
+// new list is marked as following a gap, and deletions that it shows come last.
+func TestInboxWaitsForLostWatches(t *testing.T) {
+	d, rs := rolledOut()
+	versioned := func(obj Object, version string) Object {
+		o := obj.DeepCopyObject().(Object)
+		o.SetResourceVersion(version)
+		return o
+	}
+	var box inbox
+	now := time.Now()
+	box.listing("replicasets") // for the first time, which is no gap
+	box.regain("replicasets")
+	box.lose("replicasets")
+	box.put(arrival{obj: versioned(d, "20"), at: now})
+	box.put(arrival{verb: engine.Deleted, obj: versioned(d, "5"), missed: true, at: now})
+	if got := box.take(now); got != nil {
+		t.Errorf("%d were taken while a watch was lost", len(got))
+	}
+	box.listing("replicasets")
+	box.regain("replicasets")
+	box.put(arrival{obj: versioned(rs, "15"), at: now})
+	if got := box.take(now); got != nil {
+		t.Errorf("%d were taken at the moment the watch began again", len(got))
+	}
+	box.up = now.Add(-recovery)
+	var versions []string
+	for _, a := range box.take(now) {
+		versions = append(versions, a.obj.GetResourceVersion())
+		if !a.blurred {
+			t.Errorf("version %s follows a gap that is not told", a.obj.GetResourceVersion())
+		}
+	}
+	if got := strings.Join(versions, " "); got != "15 20 5" {
+		t.Errorf("taken in the order %s, want 15 20 5", got)
+	}
+	box.put(arrival{obj: versioned(rs, "21"), at: now})
+	if got := box.take(now); len(got) != 1 || got[0].blurred {
+		t.Errorf("after the gap %+v is taken, want one that does not follow it", got)
+	}
+	box.lose("pods")
+	box.put(arrival{obj: versioned(rs, "22"), at: now.Add(-2 * outage)})
+	if got := box.take(now); len(got) != 1 {
+		t.Errorf("%d were taken, want one that has waited for long enough", len(got))
+	}
+}
+
+// After a gap a size may be several steps in one: that is no other hand's work.
+func TestStepAfterGap(t *testing.T) {
+	d, old := rolledOut()
+	for _, blurred := range []bool{false, true} {
+		var told []trace.Rule
+		f := newFollower(&Cluster{clock: &serverClock{now: time.Now}}, FollowOptions{Version: rollout.LatestVersion, Trace: func(e trace.Event) {
+			if b, ok := e.Detail.(trace.Budgeted); ok {
+				told = append(told, b.Rule)
+			}
+		}})
+		owner := trace.Ref{Kind: "Deployment", Namespace: "team", Name: "web"}
+		f.moments[owner] = []outlook{{d, []*appsv1.ReplicaSet{old}}}
+		five, sized := int32(5), old.DeepCopy()
+		sized.Spec.Replicas = &five
+		f.journal.mu.Lock()
+		_, rule := f.explain(sized, owner, blurred)
+		f.journal.mu.Unlock()
+		if (rule == trace.Unexplained) == blurred || (len(told) > 0) == blurred {
+			t.Errorf("after a gap %t: rule %q, told %v", blurred, rule, told)
+		}
+	}
+}
+
+// Pods that are brought before their ReplicaSet are not lost.
+func TestEarlyPods(t *testing.T) {
+	objects := livetest.Rollout{Namespace: "team", Name: "web", Pods: 2, Created: time.Unix(1000, 0)}.Objects()
+	var made int
+	f := newFollower(&Cluster{clock: &serverClock{now: time.Now}}, FollowOptions{
+		Workloads: []trace.Ref{{Kind: "Deployment", Namespace: "team", Name: "web"}}, Version: rollout.LatestVersion,
+		Trace: func(e trace.Event) {
+			if e.Detail.Type() == (trace.Created{}).Type() {
+				made++
+			}
+		},
+	})
+	for _, obj := range []int{3, 2, 0, 1} { // the ReplicaSet comes last
+		f.inbox.put(arrival{verb: engine.Added, obj: objects[obj].(Object), at: time.Now()})
+		f.deliver(time.Now(), false)
+	}
+	if n := len(f.Snapshot().Pods); n != 2 || made != 2 || len(f.early) != 0 {
+		t.Errorf("%d pods are known and %d told of, %d wait: want 2, 2 and none", n, made, len(f.early))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"time"
@@ -13,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -59,7 +57,6 @@ type Host struct {
 	journal *journal
 	guard   *guard
 	cache   *informerCache
-	factory informers.SharedInformerFactory
 	runners []*runner
 	hands   kubernetes.Interface // what a person's changes go through
 
@@ -91,7 +88,7 @@ func Start(ctx context.Context, config *rest.Config, o Options, specs ...engine.
 	run := h.runAlone
 	if o.Lease != nil {
 		held := make(chan struct{})
-		elector, err := o.Lease.completed().elector(config, func() { close(held) })
+		elector, err := o.Lease.completed().elector(config, func() { close(held) }, stop)
 		if err != nil {
 			stop(err)
 			return nil, err
@@ -122,7 +119,7 @@ func (h *Host) Ready() <-chan struct{} { return h.ready }
 func (h *Host) Done() <-chan struct{} { return h.done }
 
 // Wait waits for the end and says why it came: nil for the end of the context
-// or Stop, an *OccupiedError, or the loss of the lease.
+// or Stop, an *OccupiedError, a *LeaseRefusedError, or ErrLeaseLost.
 func (h *Host) Wait() error {
 	<-h.done
 	return h.err
@@ -170,15 +167,10 @@ func limited(config *rest.Config, spec engine.Spec) *rest.Config {
 }
 
 func (h *Host) prepareInformers(client kubernetes.Interface) error {
-	options := []informers.SharedInformerOption{informers.WithTransform(withoutManagers)}
-	if h.options.Namespace != "" {
-		options = append(options, informers.WithNamespace(h.options.Namespace))
-	}
 	// Between once and twice the least time, so that hosts do not resync together.
 	resync := wait.Jitter(h.options.MinResync, 1)
-	h.factory = informers.NewSharedInformerFactoryWithOptions(client, resync, options...)
 	var err error
-	if h.cache, err = newInformerCache(h.factory); err != nil {
+	if h.cache, err = newInformerCache(client, h.options.Namespace, resync); err != nil {
 		return err
 	}
 	if h.journal != nil {
@@ -203,10 +195,8 @@ func withoutManagers(obj any) (any, error) {
 // watchFailed tells of a failed watch unless it is one that ends as watches do.
 func (h *Host) watchFailed(resource string) cache.WatchErrorHandlerWithContext {
 	return func(_ context.Context, _ *cache.Reflector, err error) {
-		switch {
-		case apierrors.IsResourceExpired(err), apierrors.IsGone(err), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		default:
-			h.options.Problem(fmt.Errorf("watching %s: %w", resource, err))
+		if err := watchProblem(resource, err); err != nil {
+			h.options.Problem(err)
 		}
 	}
 }
@@ -237,7 +227,8 @@ func (h *Host) run(ctx context.Context, run func(context.Context) error) {
 	defer close(h.done)
 	h.err = run(ctx)
 	var occupied *OccupiedError
-	if cause := context.Cause(ctx); h.err == nil && errors.As(cause, &occupied) {
+	var refused *LeaseRefusedError
+	if cause := context.Cause(ctx); h.err == nil && (errors.As(cause, &occupied) || errors.As(cause, &refused)) {
 		h.err = cause
 	}
 	h.stop(nil)
@@ -255,7 +246,7 @@ func (h *Host) work(soft, hard context.Context) {
 	watching, unwatch := context.WithCancel(hard)
 	passes, cut := context.WithCancel(hard)
 	defer cut()
-	h.factory.StartWithContext(watching)
+	informersEnd := h.cache.start(watching)
 	for _, r := range h.runners {
 		r.recorder.start(r.client, h.journal, r.spec.Name)
 	}
@@ -282,7 +273,7 @@ func (h *Host) work(soft, hard context.Context) {
 		r.recorder.stop()
 	}
 	unwatch()
-	h.factory.Shutdown()
+	informersEnd()
 }
 
 // synced waits until the informers have listed what there is.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -38,8 +39,8 @@ const (
 	retryPeriod   = 2 * time.Second
 )
 
-// errLeaseLost ends a host that could not renew its lease: from now on another may act.
-var errLeaseLost = errors.New("the lease was lost: it could not be renewed in time")
+// ErrLeaseLost ends a host that could not renew its lease: from now on another may act.
+var ErrLeaseLost = errors.New("the lease was lost: it could not be renewed in time")
 
 func (l Lease) completed() Lease {
 	if l.Duration == 0 {
@@ -58,8 +59,44 @@ func (l Lease) completed() Lease {
 	return l
 }
 
-// elector makes what acquires and renews a lease. started is called once it is held.
-func (l Lease) elector(config *rest.Config, started func()) (*leaderelection.LeaderElector, error) {
+// LeaseRefusedError says that the user may not take or renew the lease.
+type LeaseRefusedError struct{ text string }
+
+func (e *LeaseRefusedError) Error() string { return e.text }
+
+// candid is a lock that tells of what the user may not do with it: the elector
+// only logs that, and tries for ever.
+type candid struct {
+	resourcelock.Interface
+	refused func(error)
+}
+
+func (c candid) tell(err error) error {
+	if apierrors.IsForbidden(err) {
+		c.refused(&LeaseRefusedError{fmt.Sprintf("taking the lease %s: %v", c.Describe(), err)})
+	}
+	return err
+}
+
+// Get reads the lease.
+func (c candid) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := c.Interface.Get(ctx)
+	return record, raw, c.tell(err)
+}
+
+// Create makes the lease.
+func (c candid) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	return c.tell(c.Interface.Create(ctx, r))
+}
+
+// Update takes or renews the lease.
+func (c candid) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	return c.tell(c.Interface.Update(ctx, r))
+}
+
+// elector makes what acquires and renews a lease. started is called once it is
+// held, refused when the user may not do that.
+func (l Lease) elector(config *rest.Config, started func(), refused func(error)) (*leaderelection.LeaderElector, error) {
 	config = rest.AddUserAgent(config, "leader-election")
 	config.Timeout = l.RenewDeadline / 2
 	client, err := kubernetes.NewForConfig(config)
@@ -72,7 +109,7 @@ func (l Lease) elector(config *rest.Config, started func()) (*leaderelection.Lea
 		return nil, err
 	}
 	e, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: lock, Name: l.Name, LeaseDuration: l.Duration, RenewDeadline: l.RenewDeadline, RetryPeriod: l.RetryPeriod,
+		Lock: candid{lock, refused}, Name: l.Name, LeaseDuration: l.Duration, RenewDeadline: l.RenewDeadline, RetryPeriod: l.RetryPeriod,
 		ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { started() },
@@ -113,7 +150,7 @@ func whileLeading(ctx context.Context, e *leaderelection.LeaderElector, held <-c
 	defer lose(nil)
 	go func() {
 		<-ended
-		lose(errLeaseLost)
+		lose(ErrLeaseLost)
 	}()
 	work(ctx, hard)
 	lost := context.Cause(hard)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -110,6 +111,10 @@ func (r *reader) ownPods(limited bool) func(*corev1.Pod) *corev1.Pod {
 		if owner != nil && owners[owner.UID] || owner == nil && r.adoptsPod(pod) {
 			return bare(pod)
 		}
+		if r.Kin && owner == nil && r.made(pod) {
+			kin := *pod // with the record of who wrote its labels
+			return &kin
+		}
 		if other := occupant(pod); other != nil && limited {
 			r.mu.Lock()
 			r.s.Others = append(r.s.Others, other)
@@ -117,6 +122,13 @@ func (r *reader) ownPods(limited bool) func(*corev1.Pod) *corev1.Pod {
 		}
 		return nil
 	}
+}
+
+// made reports whether a pod has its name from one of the ReplicaSets.
+func (r *reader) made(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(r.s.ReplicaSets, func(rs *appsv1.ReplicaSet) bool {
+		return rs.Namespace == pod.Namespace && strings.HasPrefix(pod.Name, rs.Name+"-")
+	})
 }
 
 func (r *reader) adoptsPod(pod *corev1.Pod) bool {

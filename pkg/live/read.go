@@ -31,6 +31,13 @@ type Query struct {
 	MayBeMissing bool
 	// NoNodes leaves out the nodes and what else runs on them.
 	NoNodes bool
+	// Evictions says that pods may be evicted, so that disruption budgets matter
+	// even where nodes cannot be read.
+	Evictions bool
+	// Claims says that pods of the change use persistent volume claims.
+	Claims bool
+	// Kin keeps pods that were the workloads' once and have been let go.
+	Kin bool
 	// Progress, when set, is told how many objects have been read so far; calls
 	// come from several goroutines.
 	Progress func(objects int)
@@ -64,12 +71,26 @@ func (c *Cluster) Read(ctx context.Context, q Query) (*Snapshot, error) {
 	if err := r.chooseSets(ctx); err != nil {
 		return nil, explain(err)
 	}
+	// What is asked next depends on the answers so far, and not on one another's.
+	limited, evicting, claiming := r.s.NodesKnown(), r.evicting(), r.claiming()
 	second := newTasks(ctx)
-	r.readPods(second)
+	r.readPods(second, limited)
+	if evicting {
+		r.readBudgets(second)
+	}
+	if claiming {
+		r.readClaims(second)
+	}
 	if err := second.end(); err != nil {
 		return nil, explain(err)
 	}
+	third := newTasks(ctx)
+	r.readVolumes(third)
+	if err := third.end(); err != nil {
+		return nil, explain(err)
+	}
 	r.s.addMissingClasses()
+	r.s.addMissingVolumes()
 	r.s.Time = c.clock.Now()
 	return r.s, nil
 }
@@ -163,8 +184,19 @@ func (r *reader) readNamespace(t *tasks, ns string) {
 		func(l *autoscalingv2.HorizontalPodAutoscalerList) []autoscalingv2.HorizontalPodAutoscaler {
 			return l.Items
 		}, all, bare)
-	load(r, t, budgets, &r.s.Budgets, r.policy.PodDisruptionBudgets(ns).List,
-		func(l *policyv1.PodDisruptionBudgetList) []policyv1.PodDisruptionBudget { return l.Items }, all, bare)
+	t.run(func(ctx context.Context) error { return r.readNamespaceItself(ctx, ns) })
+}
+
+// evicting says whether pods may be evicted: by people or, on nodes that are
+// known, to make room for other pods.
+func (r *reader) evicting() bool { return !r.s.denied[nodes] || r.Evictions }
+
+// readBudgets reads disruption budgets, which matter to evictions only.
+func (r *reader) readBudgets(t *tasks) {
+	for _, ns := range r.namespaces {
+		load(r, t, budgets, &r.s.Budgets, r.policy.PodDisruptionBudgets(ns).List,
+			func(l *policyv1.PodDisruptionBudgetList) []policyv1.PodDisruptionBudget { return l.Items }, metav1.ListOptions{}, bare)
+	}
 }
 
 // fewGets is up to how many Deployments of a namespace are asked for one by one.
@@ -230,15 +262,17 @@ func (r *reader) listDeployments(ctx context.Context, ns string, names []string)
 
 // readPods reads the pods of the namespaces whole, and where nodes are limited
 // what else runs on them.
-func (r *reader) readPods(t *tasks) {
+func (r *reader) readPods(t *tasks, limited bool) {
 	items := func(l *corev1.PodList) []corev1.Pod { return l.Items }
-	limited := r.s.NodesKnown()
 	own := r.ownPods(limited)
 	for _, ns := range r.namespaces {
 		opts := metav1.ListOptions{}
 		if !limited {
-			if opts.LabelSelector = r.onlySelector(ns); !r.hasSets(ns) {
+			if !r.hasSets(ns) {
 				continue
+			}
+			if !r.Kin { // their labels have changed
+				opts.LabelSelector = r.onlySelector(ns)
 			}
 		}
 		load(r, t, pods, &r.s.Pods, r.core.Pods(ns).List, items, opts, own)

@@ -74,6 +74,7 @@ func TestRequestsOfANamespaceUser(t *testing.T) {
 	server := &livetest.Server{Objects: team(3), Allowed: inTeam, Delay: 20 * time.Millisecond}
 	s := read(t, connect(t, server), Query{Workloads: []trace.Ref{web}})
 	want := []string{
+		"GET /api/v1/namespaces/team",
 		"GET /api/v1/namespaces/team/limitranges?limit=500",
 		"GET /api/v1/namespaces/team/pods?labelSelector=app=web&limit=500",
 		"GET /api/v1/namespaces/team/resourcequotas?limit=500",
@@ -81,7 +82,6 @@ func TestRequestsOfANamespaceUser(t *testing.T) {
 		"GET /apis/apps/v1/namespaces/team/deployments/web",
 		"GET /apis/apps/v1/namespaces/team/replicasets?limit=500",
 		"GET /apis/autoscaling/v2/namespaces/team/horizontalpodautoscalers?limit=500",
-		"GET /apis/policy/v1/namespaces/team/poddisruptionbudgets?limit=500",
 		"GET /version",
 	}
 	if got := server.Requests(); !slices.Equal(got, want) {
@@ -96,7 +96,8 @@ func TestRequestsOfANamespaceUser(t *testing.T) {
 	wantWarnings := []string{
 		"cannot list nodes: capacity is taken as unlimited",
 		"cannot list resourcequotas and limitranges: none are taken to be there",
-		"cannot list horizontalpodautoscalers and poddisruptionbudgets: none are taken to be there",
+		"cannot list horizontalpodautoscalers: none are taken to be there",
+		"cannot get namespaces: Pod Security is taken to let all pods in",
 	}
 	if got := s.Warnings(); !slices.Equal(got, wantWarnings) {
 		t.Errorf("warnings:\n%s", strings.Join(got, "\n"))
@@ -116,6 +117,7 @@ func TestForbiddenKinds(t *testing.T) {
 		"pods":            "cannot list pods and pods of other namespaces: ",
 		"limitranges":     "cannot list limitranges: none are taken to be there",
 		"priorityclasses": "cannot list priorityclasses: pods are taken to be of equal priority",
+		"namespaces":      "cannot get namespaces: Pod Security is taken to let all pods in",
 	} {
 		server := &livetest.Server{Objects: team(3), Allowed: func(_, resource, _ string) bool { return resource != denied }}
 		s := read(t, connect(t, server), Query{Workloads: []trace.Ref{web}})

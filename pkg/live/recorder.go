@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace/derive"
 )
 
 // recorder says a controller's Kubernetes Events through client-go's
@@ -47,7 +48,7 @@ var _ engine.Recorder = passRecorder{}
 
 func (r passRecorder) Event(object runtime.Object, eventType, reason, message string) {
 	if obj, ok := object.(Object); ok {
-		r.pass.said(refOf(obj), trace.Recorded{EventType: eventType, Reason: reason, Message: message})
+		r.pass.said(derive.Ref(obj), trace.Recorded{EventType: eventType, Reason: reason, Message: message})
 	}
 	r.recorder.recorder.Event(object, eventType, reason, message)
 }

@@ -51,6 +51,11 @@ func Reenact(seen []observed.Observation, v rollout.Version) (*Reenacted, error)
 	}
 	out.Started = r.at
 	for _, o := range found {
+		if o.Object != nil {
+			r.f.foresee(o.Object)
+		}
+	}
+	for _, o := range found {
 		r.take(o, true)
 	}
 	r.f.began, r.f.journal.began = true, r.at
@@ -208,7 +213,7 @@ func (r *reenactment) version(o observed.Observation) Object {
 		return nil
 	}
 	for _, known := range r.versions {
-		if refOf(known) == o.Ref {
+		if derive.Ref(known) == o.Ref {
 			return known
 		}
 	}

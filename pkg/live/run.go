@@ -15,6 +15,7 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace/derive"
 )
 
 var _ engine.Host = &Host{}
@@ -195,7 +196,7 @@ func (h *hand) Apply(ctx context.Context, in runtime.Object) (runtime.Object, er
 	if err != nil {
 		return nil, err
 	}
-	h.wrote(refOf(out), out)
+	h.wrote(derive.Ref(out), out)
 	return out, nil
 }
 

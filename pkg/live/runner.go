@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace/derive"
 )
 
 // runner runs one controller: informer, handler, key in a rate-limited queue,
@@ -88,7 +89,7 @@ func (r *runner) delivery(c engine.Change) func() trace.Seq {
 	}
 	return sync.OnceValue(func() trace.Seq {
 		j := r.host.journal
-		return j.emit(trace.Event{Cause: j.seqOf(obj), Actor: r.spec.Name, Object: refOf(obj),
+		return j.emit(trace.Event{Cause: j.seqOf(obj), Actor: r.spec.Name, Object: derive.Ref(obj),
 			Detail: trace.Delivered{Watch: string(c.Verb), ResourceVersion: obj.GetResourceVersion()}})
 	})
 }

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
@@ -32,6 +33,12 @@ type Snapshot struct {
 	Autoscalers []*autoscalingv2.HorizontalPodAutoscaler
 	Budgets     []*policyv1.PodDisruptionBudget
 	Classes     []*schedulingv1.PriorityClass
+	Namespaces  []*corev1.Namespace // those of the workloads
+	// Claims, their volumes and the classes of storage are read where pods of the
+	// workloads use claims and the nodes are known.
+	Claims         []*corev1.PersistentVolumeClaim
+	Volumes        []*corev1.PersistentVolume
+	StorageClasses []*storagev1.StorageClass
 
 	nodesAsked bool
 	denied     map[string]bool
@@ -49,6 +56,11 @@ const (
 	budgets       = "poddisruptionbudgets"
 	classes       = "priorityclasses"
 	events        = "events"
+
+	namespaces        = "namespaces"
+	claims            = "persistentvolumeclaims"
+	persistentVolumes = "persistentvolumes"
+	storageClasses    = "storageclasses"
 )
 
 // assumed says what is taken to be so where kinds cannot be read.
@@ -62,6 +74,8 @@ var assumed = []struct {
 	{[]string{quotas, limitRanges}, "none are taken to be there"},
 	{[]string{autoscalers, budgets}, "none are taken to be there"},
 	{[]string{classes}, "pods are taken to be of equal priority"},
+	{[]string{namespaces}, "Pod Security is taken to let all pods in"},
+	{[]string{claims, persistentVolumes, storageClasses}, "volumes are taken to be reached from every node"},
 	{[]string{events}, "what they would tell of the past is inferred"},
 }
 
@@ -76,10 +90,18 @@ func (s *Snapshot) Warnings() []string {
 			}
 		}
 		if len(missing) > 0 {
-			out = append(out, "cannot list "+strings.Join(missing, " and ")+": "+a.what)
+			out = append(out, "cannot "+verbFor(a.kinds)+" "+strings.Join(missing, " and ")+": "+a.what)
 		}
 	}
 	return out
+}
+
+// verbFor is how kinds are asked for.
+func verbFor(kinds []string) string {
+	if slices.Contains(kinds, namespaces) {
+		return "get"
+	}
+	return "list"
 }
 
 // NodesKnown reports whether Nodes are all nodes there are.
@@ -122,7 +144,11 @@ func (s *Snapshot) Objects() []Object {
 	out = appendKind(out, s.LimitRanges, corev1.SchemeGroupVersion.WithKind("LimitRange"))
 	out = appendKind(out, s.Autoscalers, autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"))
 	out = appendKind(out, s.Budgets, policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"))
-	return appendKind(out, s.Classes, schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"))
+	out = appendKind(out, s.Classes, schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"))
+	out = appendKind(out, s.Namespaces, corev1.SchemeGroupVersion.WithKind("Namespace"))
+	out = appendKind(out, s.Claims, corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"))
+	out = appendKind(out, s.Volumes, corev1.SchemeGroupVersion.WithKind("PersistentVolume"))
+	return appendKind(out, s.StorageClasses, storagev1.SchemeGroupVersion.WithKind("StorageClass"))
 }
 
 func appendKind[T Object](out []Object, objs []T, gvk schema.GroupVersionKind) []Object {

@@ -26,7 +26,7 @@ type Surroundings struct {
 // that is read. What the user may not list is left out, as with Read.
 func (c *Cluster) Surroundings(ctx context.Context, ref trace.Ref) (*Surroundings, error) {
 	out := &Surroundings{}
-	query := Query{Namespace: ref.Namespace, Workloads: []trace.Ref{ref}}
+	query := Query{Namespace: ref.Namespace, Workloads: []trace.Ref{ref}, Kin: true}
 	if ref.Kind == "Pod" {
 		pod, err := c.core.Pods(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 		switch {

@@ -1,7 +1,9 @@
 package live
 
 import (
+	"cmp"
 	"reflect"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -20,12 +22,17 @@ func (f *Follower) take(a arrival) {
 	case *appsv1.Deployment:
 		f.takeDeployment(a, obj)
 	case *appsv1.ReplicaSet:
-		if f.follows(refOf(obj)) || f.follows(deploymentOf(obj)) {
+		if f.follows(derive.Ref(obj)) || f.follows(deploymentOf(obj)) {
 			f.takeSet(a, obj)
 		}
 	case *corev1.Pod:
-		if f.sets[setRef(obj)] != nil || f.pods[refOf(obj)] != nil {
+		ref := derive.Ref(obj)
+		delete(f.early, ref)
+		switch {
+		case f.sets[setRef(obj)] != nil || f.pods[ref] != nil:
 			f.takePod(a, obj)
+		case a.verb != engine.Deleted:
+			f.early[ref] = a
 		}
 	case *corev1.Event:
 		if !a.initial && a.verb != engine.Deleted {
@@ -49,7 +56,7 @@ func deploymentOf(rs *appsv1.ReplicaSet) trace.Ref { return derive.Owner(rs) }
 func setRef(pod *corev1.Pod) trace.Ref { return derive.Owner(pod) }
 
 func (f *Follower) takeDeployment(a arrival, d *appsv1.Deployment) {
-	j, ref := f.journal, refOf(d)
+	j, ref := f.journal, derive.Ref(d)
 	old := f.deps[ref]
 	if old != nil && old.UID != d.UID { // a watch that was cut may miss the end of the first
 		j.remove(old, actorSomeone)
@@ -87,7 +94,7 @@ func (f *Follower) takeDeployment(a arrival, d *appsv1.Deployment) {
 // changedBy tells of a change that a person, or a program in their place, made
 // to a workload.
 func (f *Follower) changedBy(obj, old Object) author {
-	ref := refOf(obj)
+	ref := derive.Ref(obj)
 	by := author{actor: handOf(obj, old)}
 	if obj.GetGeneration() <= f.mine[obj.GetUID()] {
 		by.actor = trace.ActorYou
@@ -116,7 +123,7 @@ func (f *Follower) remember(at trace.Ref) {
 }
 
 func (f *Follower) takeSet(a arrival, rs *appsv1.ReplicaSet) {
-	j, ref, owner := f.journal, refOf(rs), deploymentOf(rs)
+	j, ref, owner := f.journal, derive.Ref(rs), deploymentOf(rs)
 	old := f.sets[ref]
 	if old != nil && old.UID != rs.UID {
 		f.removeSet(old, deploymentOf(old))
@@ -144,20 +151,44 @@ func (f *Follower) takeSet(a arrival, rs *appsv1.ReplicaSet) {
 	default:
 		by = author{actor: controllerOf(rs, was, trace.ActorDeployment)}
 		if by.actor == trace.ActorDeployment && (old == nil || rollout.Size(old) != rollout.Size(rs)) {
-			by.cause, by.rule = f.explain(rs, owner)
+			by.cause, by.rule = f.explain(rs, owner, a.blurred)
 		}
 	}
 	f.sets[ref] = rs
 	j.take(rs, by)
+	if old == nil {
+		f.takeEarly(ref)
+	}
+}
+
+// takeEarly takes the pods of a ReplicaSet that were brought before it, by a
+// watch that was not lost when the ReplicaSet's was.
+func (f *Follower) takeEarly(set trace.Ref) {
+	var own []arrival
+	for _, a := range f.early {
+		if setRef(a.obj.(*corev1.Pod)) == set {
+			own = append(own, a)
+		}
+	}
+	slices.SortFunc(own, func(a, b arrival) int {
+		return cmp.Or(compareArrivals(a, b), strings.Compare(a.obj.GetName(), b.obj.GetName()))
+	})
+	for _, a := range own {
+		f.take(a)
+	}
 }
 
 // explain tells the arithmetic of a ReplicaSet's step before the step itself.
-func (f *Follower) explain(rs *appsv1.ReplicaSet, owner trace.Ref) (trace.Seq, trace.Rule) {
-	budgets, _ := explanation(f.moments[owner], f.options.Version, rs.Name, rollout.Size(rs))
+// After a gap it may be several steps in one, which no arithmetic has to give.
+func (f *Follower) explain(rs *appsv1.ReplicaSet, owner trace.Ref, blurred bool) (trace.Seq, trace.Rule) {
+	budgets, explained := explanation(f.moments[owner], f.options.Version, rs.Name, rollout.Size(rs))
+	if blurred && !explained {
+		return f.trigger[owner], ""
+	}
 	var seq trace.Seq
 	var rule trace.Rule
 	for _, b := range budgets {
-		seq = f.journal.add(trace.Event{Cause: f.trigger[owner], Actor: trace.ActorDeployment, Object: refOf(rs), Detail: b.Budgeted()})
+		seq = f.journal.add(trace.Event{Cause: f.trigger[owner], Actor: trace.ActorDeployment, Object: derive.Ref(rs), Detail: b.Budgeted()})
 		rule = b.Rule
 	}
 	return seq, rule
@@ -166,7 +197,7 @@ func (f *Follower) explain(rs *appsv1.ReplicaSet, owner trace.Ref) (trace.Seq, t
 // removeSet is an old ReplicaSet beyond the history limit, one whose Deployment
 // is gone or goes with all it has, or anybody's deletion.
 func (f *Follower) removeSet(rs *appsv1.ReplicaSet, owner trace.Ref) {
-	ref, by := refOf(rs), actorSomeone
+	ref, by := derive.Ref(rs), actorSomeone
 	d := f.deps[owner]
 	switch {
 	case owner.Kind == "Deployment" && (d == nil || d.DeletionTimestamp != nil || !metav1.IsControlledBy(rs, d)):
@@ -219,7 +250,7 @@ func (f *Follower) relatedOnNodes(rs *appsv1.ReplicaSet) map[string]int32 {
 	}
 	related := map[trace.Ref]bool{}
 	for _, s := range f.owned(owner.UID) {
-		related[refOf(s)] = true
+		related[derive.Ref(s)] = true
 	}
 	onNode := map[string]int32{}
 	for _, pod := range f.pods {

@@ -11,6 +11,7 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace/derive"
 )
 
 // burst is the pods that a ReplicaSet makes or deletes from one look at them.
@@ -23,7 +24,7 @@ type burst struct {
 }
 
 func (f *Follower) takePod(a arrival, pod *corev1.Pod) {
-	j, ref := f.journal, refOf(pod)
+	j, ref := f.journal, derive.Ref(pod)
 	old := f.pods[ref]
 	if old != nil && old.UID != pod.UID {
 		j.remove(old, trace.ActorKubelet)
@@ -61,7 +62,7 @@ func (f *Follower) wanted(pod *corev1.Pod) trace.Seq {
 	if rs == nil {
 		return 0
 	}
-	if b := f.bursts[refOf(rs)]; b != nil && b.surplus < 0 && b.size == rollout.Size(rs) && b.left > 0 {
+	if b := f.bursts[derive.Ref(rs)]; b != nil && b.surplus < 0 && b.size == rollout.Size(rs) && b.left > 0 {
 		b.left--
 		return b.seq
 	}
@@ -72,7 +73,7 @@ func (f *Follower) wanted(pod *corev1.Pod) trace.Seq {
 }
 
 func (f *Follower) active(rs *appsv1.ReplicaSet) []*corev1.Pod {
-	at := refOf(rs)
+	at := derive.Ref(rs)
 	var out []*corev1.Pod
 	for _, pod := range f.pods {
 		if setRef(pod) == at && rollout.IsPodActive(pod) {
@@ -87,7 +88,7 @@ func (f *Follower) active(rs *appsv1.ReplicaSet) []*corev1.Pod {
 func (f *Follower) burst(rs *appsv1.ReplicaSet, active []*corev1.Pod) *burst {
 	there, size := int32(len(active)), rollout.Size(rs)
 	b := &burst{surplus: there - size, left: max(there-size, size-there), size: size}
-	ref := refOf(rs)
+	ref := derive.Ref(rs)
 	b.seq = f.journal.add(trace.Event{Cause: f.scaled[ref], Actor: trace.ActorReplicaSet, Object: ref, Detail: trace.Budgeted{
 		Rule: trace.Wanted, Terms: []trace.Term{{Name: "there", Value: there}, {Name: "wanted", Value: -size}}, Result: b.surplus,
 	}})
@@ -106,7 +107,7 @@ func (f *Follower) leaving(pod, old *corev1.Pod) (string, trace.Seq) {
 	actor, cause := actorSomeone, trace.Seq(0)
 	if out := f.thrownOut(pod, old); out.by != "" {
 		actor, said.Reason = out.by, "Evicted"
-		f.journal.add(trace.Event{Actor: actor, Object: refOf(pod), Detail: trace.Evicted{By: out.by, Message: out.message}})
+		f.journal.add(trace.Event{Actor: actor, Object: derive.Ref(pod), Detail: trace.Evicted{By: out.by, Message: out.message}})
 	} else if f.orphaned(pod) {
 		actor, said.Reason = actorCollector, "Owner gone"
 	} else if b := f.surplus(pod, old); b != nil {
@@ -115,7 +116,7 @@ func (f *Follower) leaving(pod, old *corev1.Pod) (string, trace.Seq) {
 			said.Reason, said.Rank = rankOf(why)
 		}
 	}
-	return actor, f.journal.add(trace.Event{Cause: cause, Actor: actor, Object: refOf(pod), Detail: said})
+	return actor, f.journal.add(trace.Event{Cause: cause, Actor: actor, Object: derive.Ref(pod), Detail: said})
 }
 
 // surplus is the burst of deletions that a pod is one of; nil when its
@@ -125,7 +126,7 @@ func (f *Follower) surplus(pod, old *corev1.Pod) *burst {
 		return nil
 	}
 	rs := f.sets[setRef(pod)]
-	if b := f.bursts[refOf(rs)]; b != nil && b.surplus > 0 && b.size == rollout.Size(rs) && b.left > 0 {
+	if b := f.bursts[derive.Ref(rs)]; b != nil && b.surplus > 0 && b.size == rollout.Size(rs) && b.left > 0 {
 		b.left--
 		return b
 	}
@@ -161,7 +162,7 @@ func (f *Follower) unschedulable(pod, old *corev1.Pod) {
 	for name, quantity := range resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}) {
 		requests[string(name)] = quantity.String()
 	}
-	f.journal.add(trace.Event{Actor: trace.ActorScheduler, Object: refOf(pod), Detail: trace.Unschedulable{Message: message, Requests: requests}})
+	f.journal.add(trace.Event{Actor: trace.ActorScheduler, Object: derive.Ref(pod), Detail: trace.Unschedulable{Message: message, Requests: requests}})
 }
 
 func noNode(pod *corev1.Pod) string {
@@ -189,7 +190,7 @@ func (f *Follower) exits(pod, old *corev1.Pod) {
 		if ended == nil || before != nil && before.FinishedAt.Equal(&ended.FinishedAt) && before.ContainerID == ended.ContainerID {
 			continue
 		}
-		f.journal.add(trace.Event{Actor: trace.ActorKubelet, Node: pod.Spec.NodeName, Object: refOf(pod),
+		f.journal.add(trace.Event{Actor: trace.ActorKubelet, Node: pod.Spec.NodeName, Object: derive.Ref(pod),
 			Detail: trace.Exited{Container: now.Name, Code: ended.ExitCode, Reason: ended.Reason, Restarts: now.RestartCount}})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace/derive"
 )
 
 // journal numbers the events of many goroutines and derives from each version
@@ -122,7 +123,7 @@ func (j *journal) wrote(r request, obj Object, by author) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	by.wrote = j.add(trace.Event{Cause: by.cause, Actor: by.actor, Object: refOf(obj), Detail: trace.Wrote{
+	by.wrote = j.add(trace.Event{Cause: by.cause, Actor: by.actor, Object: derive.Ref(obj), Detail: trace.Wrote{
 		Verb: r.verb, Subresource: r.subresource, ResourceVersion: obj.GetResourceVersion(), Code: codeFor(r.verb),
 	}})
 	j.take(obj, by)
@@ -162,7 +163,7 @@ func (j *journal) land(r request, name string) {
 
 // holds keeps a delivered version back while a write that may have made it has no answer.
 func (j *journal) holds(obj Object) bool {
-	ref := refOf(obj)
+	ref := derive.Ref(obj)
 	f := j.flights[ref]
 	if _, known := j.known[ref]; f == nil && !known && obj.GetGenerateName() != "" {
 		ref.Name = obj.GetGenerateName()

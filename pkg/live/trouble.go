@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace/derive"
 )
 
 // Trouble is something that keeps a workload's new pods from becoming ready.
@@ -46,7 +47,7 @@ func (s *Snapshot) Troubles(workload trace.Ref, restarts int32) []Trouble {
 		}
 	}
 	if c := rollout.ReplicaSetCondition(rs.Status, appsv1.ReplicaSetReplicaFailure); c != nil && c.Status == corev1.ConditionTrue {
-		add(refusal(refOf(rs), c.Message))
+		add(refusal(derive.Ref(rs), c.Message))
 	}
 	for _, pod := range s.Pods {
 		if metav1.IsControlledBy(pod, rs) && pod.DeletionTimestamp == nil && !rollout.IsPodReady(pod) {
@@ -91,7 +92,7 @@ func refusedSet(obj Object) []Trouble {
 	if c == nil || c.Status != corev1.ConditionFalse || c.Reason != "ReplicaSetCreateError" {
 		return nil
 	}
-	return []Trouble{refusal(refOf(d), c.Message)}
+	return []Trouble{refusal(derive.Ref(d), c.Message)}
 }
 
 func refusal(at trace.Ref, message string) Trouble {
@@ -105,7 +106,7 @@ func refusal(at trace.Ref, message string) Trouble {
 var waitingForever = []string{"InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError"}
 
 func podTroubles(pod *corev1.Pod, restarts int32, add func(Trouble)) {
-	at := refOf(pod)
+	at := derive.Ref(pod)
 	if message := noNode(pod); message != "" {
 		add(Trouble{Type: TroubleUnschedulable, Object: at, Message: message})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -106,10 +107,21 @@ func (f *Follower) start(ctx context.Context, s source) (func() error, error) {
 	}
 	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			f.inbox.listing(s.name())
 			return s.list(ctx, with(o))
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return s.watch(ctx, with(o))
+			w, err := s.watch(ctx, with(o))
+			if err != nil {
+				return nil, err
+			}
+			lists := o.SendInitialEvents != nil && *o.SendInitialEvents
+			if lists {
+				f.inbox.listing(s.name())
+			} else {
+				f.inbox.regain(s.name())
+			}
+			return f.attend(w, s.name()), nil
 		},
 	}, s.example, 0, nil)
 	refused := make(chan error, 1)
@@ -142,6 +154,50 @@ func (f *Follower) start(ctx context.Context, s source) (func() error, error) {
 	}, nil
 }
 
+// name tells a watch from the others.
+func (s source) name() string { return s.resource + " " + s.namespace + " " + s.options.FieldSelector }
+
+// attend passes on what a watch brings, and notes the end of its list, where it
+// begins with one, and its own.
+func (f *Follower) attend(w watch.Interface, name string) watch.Interface {
+	events := make(chan watch.Event)
+	out := watch.NewProxyWatcher(events)
+	go func() {
+		defer close(events)
+		defer f.inbox.lose(name)
+		defer w.Stop()
+		for e := range w.ResultChan() {
+			if endsList(e) {
+				f.inbox.regain(name)
+			}
+			select {
+			case events <- e:
+			case <-out.StopChan():
+				return
+			}
+		}
+	}()
+	return stopping{out, w}
+}
+
+// stopping stops the watch underneath with the one that passes it on.
+type stopping struct {
+	*watch.ProxyWatcher
+	under watch.Interface
+}
+
+// Stop ends both.
+func (s stopping) Stop() {
+	s.ProxyWatcher.Stop()
+	s.under.Stop()
+}
+
+// endsList reports whether a watch that begins with a list has told all of it.
+func endsList(e watch.Event) bool {
+	obj, ok := e.Object.(metav1.Object)
+	return ok && e.Type == watch.Bookmark && obj.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
+}
+
 // unwatched says why a watch was not filled. What is not needed is done without.
 func (f *Follower) unwatched(ctx context.Context, s source, refused <-chan error) error {
 	select {
@@ -158,20 +214,35 @@ func (f *Follower) unwatched(ctx context.Context, s source, refused <-chan error
 
 // failed tells of a failed watch unless it is one that ends as watches do.
 func (f *Follower) failed(resource string, err error) {
+	if err := watchProblem(resource, err); err != nil {
+		f.options.Problem(err)
+	}
+}
+
+// watchProblem is what there is to tell of a failed watch, which is tried again:
+// nothing of one that ends as watches do, and of a server that cannot be reached
+// or lets nobody in the same for all.
+func watchProblem(resource string, err error) error {
+	var request *url.Error
 	switch {
 	case apierrors.IsResourceExpired(err), apierrors.IsGone(err), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, context.Canceled):
-	default:
-		f.options.Problem(fmt.Errorf("watching %s: %w", resource, err))
+		return nil
+	case apierrors.IsUnauthorized(err):
+		return errors.New("the API server does not accept the credentials any more: trying again")
+	case errors.As(err, &request): // its address tells nothing that people need
+		return fmt.Errorf("the API server cannot be reached: %w: trying again", request.Err)
 	}
+	return fmt.Errorf("watching %s: %w", resource, err)
 }
 
 func (f *Follower) handler() cache.ResourceEventHandler {
 	put := func(verb engine.Verb, obj any, initial bool) {
-		if last, missed := obj.(cache.DeletedFinalStateUnknown); missed {
+		last, missed := obj.(cache.DeletedFinalStateUnknown)
+		if missed {
 			obj = last.Obj
 		}
 		if o, ok := obj.(Object); ok {
-			f.inbox.put(arrival{verb: verb, obj: o, initial: initial, at: time.Now()})
+			f.inbox.put(arrival{verb: verb, obj: o, initial: initial, missed: missed, at: time.Now()})
 		}
 	}
 	return cache.ResourceEventHandlerDetailedFuncs{

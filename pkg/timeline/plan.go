@@ -24,9 +24,11 @@ func NewPlan(spec v1alpha1.RolloutPlanSpec, events []trace.Event) *v1alpha1.Roll
 // Status is what a run adds up to, in the shape that scripts read.
 func (t *Timeline) Status() v1alpha1.RolloutPlanStatus {
 	status := v1alpha1.RolloutPlanStatus{Verdict: v1alpha1.NothingToDo, Workloads: []v1alpha1.WorkloadStatus{}}
+	status.Total = v1alpha1.Total{Workloads: int32(len(t.Workloads)), Verdicts: map[v1alpha1.Verdict]int32{}, Pods: podTotals(t.All())}
 	for _, w := range t.Workloads {
 		s := t.workloadStatus(w)
 		status.Workloads = append(status.Workloads, s)
+		status.Total.Verdicts[s.Verdict]++
 		status.DurationSeconds = max(status.DurationSeconds, s.DurationSeconds)
 		if s.Verdict.WorseThan(status.Verdict) {
 			status.Verdict = s.Verdict
@@ -42,10 +44,7 @@ func (t *Timeline) workloadStatus(w *Workload) v1alpha1.WorkloadStatus {
 	s := v1alpha1.WorkloadStatus{
 		Object: w.Object, Other: w.Other, Changes: w.Fields(), Verdict: verdict, Reasons: t.reasons(w, verdict),
 		DurationSeconds: seconds(t.duration(w, verdict, totals)),
-		Pods: v1alpha1.PodTotals{
-			Created: totals.Created, Deleted: totals.Deleted, Peak: totals.Peak,
-			PeakWithTerminating: totals.PeakObjects, PeakWithTerminatingSeconds: seconds(totals.PeakObjectsAt),
-		},
+		Pods:            podTotals(totals),
 		Available: v1alpha1.Availability{
 			Least: totals.Least, LeastSeconds: seconds(totals.LeastAt), BelowNeededSeconds: seconds(totals.Below),
 			Needed: spec.Needed, Desired: spec.Replicas,
@@ -62,6 +61,26 @@ func (t *Timeline) workloadStatus(w *Workload) v1alpha1.WorkloadStatus {
 		s.Reasons = []v1alpha1.Reason{}
 	}
 	return s
+}
+
+func podTotals(t Totals) v1alpha1.PodTotals {
+	return v1alpha1.PodTotals{
+		Created: t.Created, Deleted: t.Deleted, Peak: t.Peak,
+		PeakWithTerminating: t.PeakObjects, PeakWithTerminatingSeconds: seconds(t.PeakObjectsAt),
+	}
+}
+
+// Restore gives a plan that was folded anew from its events what those do not
+// hold: the diagnosis that it was saved with, and what mends its workloads.
+func Restore(plan *v1alpha1.RolloutPlan, saved v1alpha1.RolloutPlanStatus) {
+	for i := range plan.Status.Workloads {
+		w := &plan.Status.Workloads[i]
+		for _, was := range saved.Workloads {
+			if was.Object == w.Object && was.Verdict == w.Verdict && was.Diagnosis != nil {
+				w.Diagnosis, w.Reasons = was.Diagnosis, was.Reasons
+			}
+		}
+	}
 }
 
 // duration is how long the workload took to its verdict.

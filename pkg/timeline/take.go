@@ -212,8 +212,9 @@ func (f *fold) refuse(e trace.Event, by, message string) {
 // setBehind is the ReplicaSet whose pass led to an event about a pod that never
 // came to be, and so may have no name.
 func (f *fold) setBehind(e trace.Event) *Set {
-	cause, ok := e, true
+	cause := e
 	for range 8 { // decision, pass, enqueue, delivery; beyond that lies another story
+		var ok bool
 		if cause, ok = f.Index.Event(cause.Cause); !ok || cause.Seq >= e.Seq {
 			break
 		}

@@ -57,16 +57,16 @@ func foldWaves(rows []row) []row {
 }
 
 // foldPods keeps, between two rows of other kinds, at most limit like lines
-// about pods; the rest becomes one line where they went on.
+// about pods or nodes; the rest becomes one line where they went on.
 func foldPods(rows []row, limit int) []row {
 	var out []row
 	for len(rows) > 0 {
 		n := 0
-		for n < len(rows) && rows[n].pods != nil {
+		for n < len(rows) && rows[n].pods != nil && (n == 0 || !rows[n].turn || rows[n-1].turn) {
 			n++
 		}
 		out = append(out, foldStretch(rows[:n], limit)...)
-		if n < len(rows) {
+		if n < len(rows) && rows[n].pods == nil {
 			out = append(out, rows[n])
 			n++
 		}
@@ -101,8 +101,13 @@ func foldStretch(rows []row, limit int) []row {
 			line.what, line.because = key.folded(total[key]-limit), ""
 			folds[key] = len(out)
 			out = append(out, line)
-		case line.at > out[at].at:
-			out[at].because = "until " + clock(line.at)
+		default:
+			if line.at > out[at].at {
+				out[at].because = "until " + clock(line.at)
+			}
+			if line.counts != nil {
+				out[at].counts = line.counts
+			}
 		}
 	}
 	return out
@@ -110,6 +115,9 @@ func foldStretch(rows []row, limit int) []row {
 
 // folded words a row that stands for n lines.
 func (l like) folded(n int) string {
+	if l.nodes {
+		return fmt.Sprintf("%s: %d more nodes", l.verb, n)
+	}
 	of := ""
 	if l.set != "" {
 		of = " of " + l.set

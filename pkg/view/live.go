@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
@@ -23,7 +24,7 @@ type Live struct {
 	layout  *layout // once the header is written
 	printed trace.Seq
 	stretch stretch
-	status  string // the line at the bottom, on a terminal
+	foot    []string // the lines at the bottom, on a terminal
 }
 
 // NewLive makes one for the run that spec asks about.
@@ -177,23 +178,45 @@ func (l *Live) flush() {
 	l.stretch.clear()
 }
 
-// Status shows a line at the bottom of a terminal, in place of the last; empty
-// takes it away. The next row comes above it.
-func (l *Live) Status(text string) error {
-	l.erase()
-	if text != "" && l.layout != nil {
-		text = cut(clean(text)+" ", l.out.opts.Width-1)
-		l.out.write(l.out.theme.paint(muted, text))
-		l.status = text
+// Foot shows lines at the bottom of a terminal of so many columns, in place of
+// the last ones; none takes them away. The next row comes above them.
+func (l *Live) Foot(lines []string, width int) error {
+	if l.layout == nil || slices.Equal(lines, l.foot) {
+		return l.out.err
 	}
+	text := l.erasure(width) + strings.Join(lines, "\n")
+	l.foot = lines
+	l.out.write(text) // at once: nobody sees half of it
 	return l.out.err
 }
 
+// Muted is a line of the foot that matters less, cut to so many columns.
+func (l *Live) Muted(text string, width int) string {
+	return l.out.theme.paint(muted, cut(clean(text)+" ", max(width-1, 1)))
+}
+
 func (l *Live) erase() {
-	if l.status != "" {
-		l.out.write("\r\x1b[K")
-		l.status = ""
+	l.out.write(l.erasure(0))
+	l.foot = nil
+}
+
+// erasure takes the foot away: up to its first line, and clear all below. On a
+// terminal that has become narrower than it was, lines have become several.
+func (l *Live) erasure(width int) string {
+	up := 0
+	for _, line := range l.foot {
+		up++
+		if width > 0 {
+			up += max(0, wide(line)-1) / width
+		}
 	}
+	switch up {
+	case 0:
+		return ""
+	case 1:
+		return "\r\x1b[J"
+	}
+	return fmt.Sprintf("\r\x1b[%dA\x1b[J", up-1)
 }
 
 // Note writes a line between the rows, which a recording does not show again.

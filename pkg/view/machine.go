@@ -42,8 +42,25 @@ func YAML[K Kind](w io.Writer, kind K) error {
 	return err
 }
 
-// JSONL writes a plan as JSON lines: the header, then one event each.
+// JSONL writes a plan as JSON lines: the header, then one event each, and last
+// the plan again with its status and without the events.
 func JSONL(w io.Writer, plan *v1alpha1.RolloutPlan) error {
+	if err := Lines(w, plan); err != nil {
+		return err
+	}
+	return Result(w, plan)
+}
+
+// Result writes the last of the JSON lines: the plan with its status and without
+// the events, for those who write them as they happen.
+func Result(w io.Writer, plan *v1alpha1.RolloutPlan) error {
+	last := v1alpha1.NewRolloutPlan(plan.Spec)
+	last.Status = plan.Status
+	return writeLine(w, last)
+}
+
+// Lines writes the header and the events alone.
+func Lines(w io.Writer, plan *v1alpha1.RolloutPlan) error {
 	if err := Header(w, plan.Spec); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type row struct {
 	wave           *step            // a scaling that may fold into a wave
 	pods           *like            // a line about a pod that may fold with its like
 	bound, counted bool             // bound rows end the waves before them
+	turn           bool             // nodes die or are back: a stretch of like lines ends before
 	of, off        string           // of a real rollout: the workload, and how late
 }
 
@@ -33,8 +34,11 @@ type step struct {
 
 func (s *step) up() bool { return s.to > s.from }
 
-// like is what lines about pods have in common when they fold.
-type like struct{ verb, set string }
+// like is what lines about pods, or about nodes, have in common when they fold.
+type like struct {
+	verb, set string
+	nodes     bool // verb is said of nodes, and set is what distinguishes it further
+}
 
 // reader turns events into rows. It remembers what it has said about each pod.
 type reader struct {
@@ -144,7 +148,9 @@ func (r *reader) read(e trace.Event) (row, bool) {
 		return r.condition(e, d)
 	case trace.Heartbeat, trace.Tainted:
 		what, because, tone := nodeWords(d)
-		return row{what: e.Object.Name + " " + what, because: because, tone: tone, bound: true}, true
+		beat, turn := d.(trace.Heartbeat)
+		return row{what: e.Object.Name + " " + what, because: because, tone: tone, bound: true, turn: turn && beat.State != "Missed",
+			pods: &like{verb: what, set: because, nodes: true}}, true
 	case trace.Rejected:
 		if e.Actor == trace.ActorYou {
 			return row{what: keeps + " " + e.Object.Name, because: d.Message, tone: bad, pods: r.like(keeps, e)}, true
@@ -180,6 +186,8 @@ func (r *reader) changed(e trace.Event, d trace.Changed) row {
 	}
 	switch d.Verb {
 	case "create", "update", "delete", "load":
+	case "scale-up":
+		line.because = "for pods that no node takes"
 	default:
 		line.because = d.Verb
 	}
@@ -195,7 +203,7 @@ func changeWords(d trace.Changed) string {
 		return "deleted"
 	case "drain":
 		return "drained"
-	case "load":
+	case "load", "scale-up":
 		return loadWords(d.Fields)
 	}
 	var parts []string
@@ -213,7 +221,7 @@ func changeWords(d trace.Changed) string {
 	return strings.Join(parts, ", ")
 }
 
-// loadWords tell of metrics as they are now: cpu 700m -> 1400m.
+// loadWords tell of numbers as they are now: cpu 700m -> 1400m.
 func loadWords(fields []trace.Field) string {
 	parts := make([]string, len(fields))
 	for i, f := range fields {
@@ -248,13 +256,21 @@ func partOf(f trace.Field) string {
 	return top + " changed"
 }
 
-// specified is a row when someone other than a person sized the workload, as an autoscaler does.
+// specified is a row when someone other than a person sized the workload, as an
+// autoscaler does. What was told as a change of theirs is not told again, unless
+// there is a reason to add.
 func (r *reader) specified(e trace.Event, d trace.Specified) (row, bool) {
 	was := r.workload.SpecAt(e.Seq - 1)
 	if e.Actor == trace.ActorWorld || e.Actor == trace.ActorYou || was.Generation == 0 || was.Replicas == d.Replicas {
 		return row{}, false
 	}
-	return row{what: fmt.Sprintf("replicas %d -> %d", was.Replicas, d.Replicas), because: r.rescaled(e), tone: strong, counted: true, bound: true}, true
+	reason := r.rescaled(e)
+	if cause, found := r.tl.Index.Event(e.Cause); found && reason == "" {
+		if _, told := cause.Detail.(trace.Changed); told && cause.Object == e.Object {
+			return row{}, false
+		}
+	}
+	return row{what: fmt.Sprintf("replicas %d -> %d", was.Replicas, d.Replicas), because: reason, tone: strong, counted: true, bound: true}, true
 }
 
 // rescaled is why an autoscaler set a size: its Event of that moment says it.
@@ -346,6 +362,7 @@ func (r *reader) condition(e trace.Event, d trace.ConditionChanged) (row, bool) 
 		return row{}, false
 	case e.Object.Kind == "Node" && d.Condition == "Ready":
 		line.what, line.tone, shown = e.Object.Name+" Ready="+d.Status, bad, true
+		line.pods = &like{verb: "Ready=" + d.Status, nodes: true}
 		if d.Status == "True" {
 			line.tone = good
 		}
@@ -370,7 +387,7 @@ func (r *reader) refused(e trace.Event, message string) row {
 	if e.Object.Kind == "Pod" {
 		what = "refused a pod of " + set
 	}
-	return row{what: what, because: message, tone: bad, pods: &like{"refused", set}}
+	return row{what: what, because: message, tone: bad, pods: &like{verb: "refused", set: set}}
 }
 
 // named is an object as a person would write it: deployment/web.

@@ -119,7 +119,7 @@ func (r *reader) like(verb string, e trace.Event) *like {
 			set = s.Object.Name
 		}
 	}
-	return &like{verb, set}
+	return &like{verb: verb, set: set}
 }
 
 // readSync is the row for the machinery's own events, shown at the deepest level.

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/charmbracelet/lipgloss"
+	"github.com/rivo/uniseg"
 )
 
 // clean makes text safe to print on one line: whatever could move the cursor,
@@ -53,7 +53,7 @@ func visible(r rune) bool {
 func wide(text string) int {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] > '~' {
-			return lipgloss.Width(text)
+			return uniseg.StringWidth(text)
 		}
 	}
 	return len(text) // nearly all text, and much faster

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
@@ -42,21 +41,21 @@ const (
 	strong
 )
 
-type theme map[tone]lipgloss.Style
+type theme map[tone]termenv.Style
 
 // newTheme has the 16 colours that every terminal lets its user choose.
 func newTheme(w io.Writer, color Color) theme {
-	r := lipgloss.NewRenderer(w)
+	p := termenv.NewOutput(w).EnvColorProfile()
 	switch color {
 	case Always:
-		r.SetColorProfile(termenv.ANSI)
+		p = termenv.ANSI
 	case Never:
-		r.SetColorProfile(termenv.Ascii)
+		p = termenv.Ascii
 	}
-	fg := func(c string) lipgloss.Style { return r.NewStyle().Foreground(lipgloss.Color(c)) }
+	fg := func(c string) termenv.Style { return p.String().Foreground(p.Color(c)) }
 	return theme{
-		plain: r.NewStyle(), muted: fg("8"), fresh: fg("6"), stale: fg("5"),
-		good: fg("2"), bad: fg("1"), strong: r.NewStyle().Bold(true),
+		plain: p.String(), muted: fg("8"), fresh: fg("6"), stale: fg("5"),
+		good: fg("2"), bad: fg("1"), strong: p.String().Bold(),
 	}
 }
 
@@ -64,7 +63,7 @@ func (t theme) paint(tone tone, text string) string {
 	if tone == plain || text == "" {
 		return text
 	}
-	return t[tone].Render(text)
+	return t[tone].Styled(text)
 }
 
 // toneOf is the tone of a verdict.

@@ -17,7 +17,7 @@ type Options struct {
 	// Detail is how deep to go: decisions, pods, or every pass, delivery and
 	// write, each on a line of its own.
 	Detail trace.Depth
-	// MaxPodLines is how many like lines about pods stand between two decisions
+	// MaxPodLines is how many like lines about pods or nodes stand between two decisions
 	// before the rest folds into one; 0 means DefaultMaxPodLines.
 	MaxPodLines int
 	// Width is the number of columns; 0 means DefaultWidth. Below 100 reasons go

@@ -33,7 +33,8 @@ without --server-side, change flags as the verbs they are named after.
 Then the rollout is followed to its end. Where the cluster runs a Deployment
 controller, that one acts, and every step it takes is told with the arithmetic
 that leads to it; a step that our logic would not have taken is marked. Where
-there is none, this process drives the rollout (--driver=embedded).
+there is none, this process drives the rollout (--driver=embedded), and refuses
+to where somebody else does. Killed half-way, it goes on when started again.
 
 The column PLAN says how much later, or earlier, than planned a step came.
 
@@ -77,6 +78,7 @@ type Options struct {
 	Yes              bool
 	DryRun           kubectl.DryRun
 	Driver           string
+	Force            bool          // drive although somebody else seems to
 	Timeout          time.Duration // zero: none
 	FailFast         bool
 	Restarts         int32 // a container may end so often before --fail-fast gives up
@@ -104,8 +106,10 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 	cmd := command.New(text, func(cmd *cobra.Command, args []string) error { return o.complete(cmd, args) },
 		func(ctx context.Context) error { return runF(ctx, o) })
 	o.AddFlags(cmd.Flags())
-	cmd.Flags().StringVar(&o.planFile, "plan", "", "Make the change of a plan kept with plan --save, unless the workload has changed since")
-	o.AddRealFlags(cmd.Flags())
+	command.Group(cmd.Flags(), "Making the change", func(flags *pflag.FlagSet) {
+		flags.StringVar(&o.planFile, "plan", "", "Make the change of a plan, a `FILE` of plan --save, unless the workload has changed since")
+		o.AddRealFlags(flags)
+	})
 	predict.CompleteFlags(cmd)
 	command.Words(cmd, map[string][]string{"dry-run": kubectl.Strategies, "driver": drivers, "on-failure": onFailures})
 	return cmd
@@ -114,16 +118,17 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 // AddRealFlags adds the flags of real rollouts.
 func (o *Options) AddRealFlags(flags *pflag.FlagSet) {
 	flags.BoolVarP(&o.Yes, "yes", "y", false, "Make the change without asking")
-	flags.StringVar(&o.dryRun, "dry-run", string(kubectl.DryRunNone), "none, client (only compute the change) or server (send it, not to be kept)")
-	flags.StringVar(&o.Driver, "driver", driverAuto, "Who acts: cluster (its own controllers), embedded (this process) or auto")
-	flags.DurationVar(&o.Timeout, "timeout", 0, "Fail when the rollout takes longer; 0 is no limit")
+	flags.StringVar(&o.dryRun, "dry-run", string(kubectl.DryRunNone), "A `WORD`: none, client (only compute the change) or server (send it, not to be kept)")
+	flags.StringVar(&o.Driver, "driver", driverAuto, "Who acts, a `WORD`: cluster (its own controllers), embedded (this process) or auto")
+	flags.BoolVar(&o.Force, "force", false, "With --driver=embedded, drive although another Deployment controller seems to be at work")
+	flags.DurationVar(&o.Timeout, "timeout", 0, "Fail when the rollout takes longer than `TIME`; 0 is no limit")
 	flags.BoolVar(&o.FailFast, "fail-fast", false, "Fail on what waiting does not heal: a missing image, a crash loop, a full quota, no node, a refusal")
-	flags.Int32Var(&o.Restarts, "fail-fast-restarts", 3, "With --fail-fast, how often a container may end before that is a crash loop")
-	flags.StringVar(&o.OnFailure, "on-failure", failureNone, "What to do when the rollout fails: none, pause or undo")
+	flags.Int32Var(&o.Restarts, "fail-fast-restarts", 3, "With --fail-fast, a container that has ended `N` times is in a crash loop")
+	flags.StringVar(&o.OnFailure, "on-failure", failureNone, "What to do when the rollout fails, a `WORD`: none, pause or undo")
 	flags.BoolVar(&o.FailOnDivergence, "fail-on-divergence", false, "End with exit code 5 when the rollout leaves the plan: another step, another hand, another end")
-	flags.StringVar(&o.pauseAt, "pause-at", "", "Pause when so many new pods are available: N or N%")
-	flags.DurationVar(&o.ResumeAfter, "resume-after", 0, "With --pause-at, resume after this time instead of on a key")
-	flags.StringVar(&o.Record, "record", "", "A file for the trace, as JSON lines, for replay")
+	flags.StringVar(&o.pauseAt, "pause-at", "", "Pause when `N` new pods, or N%, are available")
+	flags.DurationVar(&o.ResumeAfter, "resume-after", 0, "With --pause-at, resume after `TIME` instead of on a key")
+	flags.StringVar(&o.Record, "record", "", "A `FILE` for the trace, as JSON lines, for replay")
 }
 
 func (o *Options) complete(cmd *cobra.Command, args []string) error {
@@ -169,6 +174,8 @@ func (o *Options) Check() error {
 		return errors.New("--dry-run=client doesn't work with --server-side (did you mean --dry-run=server instead?)")
 	case o.Timeout < 0 || o.ResumeAfter < 0:
 		return errors.New("--timeout and --resume-after must not be negative")
+	case o.Force && o.Driver != driverEmbedded:
+		return errors.New("--force goes with --driver=embedded")
 	case o.Restarts < 1:
 		return errors.New("--fail-fast-restarts takes at least 1")
 	case o.ResumeAfter > 0 && !o.PauseAt.Given:

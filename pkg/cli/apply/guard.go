@@ -6,11 +6,14 @@ import (
 	"math"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/change"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/exit"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/kubectl"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/live"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/timeline"
 )
 
@@ -40,7 +43,8 @@ func (s *session) failing(snapshot *live.Snapshot) *ending {
 	return nil
 }
 
-// react is what --on-failure asks for; the answer says what was done.
+// react is what --on-failure asks for; the answer says what was done. It is
+// done after an interrupt, too.
 func (s *session) react(ctx context.Context) string {
 	var set change.Set
 	done := ""
@@ -62,8 +66,9 @@ func (s *session) react(ctx context.Context) string {
 		if at.Kind != "Deployment" || s.follower.Gone(at) {
 			continue
 		}
-		err := s.follower.Making(ctx, func() error {
-			_, err := s.kubectl(kubectl.DryRunNone).Change(ctx, set, at)
+		making := context.WithoutCancel(ctx)
+		err := s.follower.Making(making, func() error {
+			_, err := s.kubectl(kubectl.DryRunNone).Change(making, set, at)
 			return err
 		})
 		if err != nil {
@@ -72,8 +77,43 @@ func (s *session) react(ctx context.Context) string {
 		}
 		text += fmt.Sprintf("; %s was %s", named(at), done)
 	}
-	time.Sleep(lag)
+	if set.Undo != nil && len(s.drivers) > 0 {
+		text += s.seeThrough(ctx)
+	}
 	return text
+}
+
+// seeThrough drives what was undone to its end, since nobody else will; the
+// answer says how that went.
+func (s *session) seeThrough(ctx context.Context) string {
+	tick := time.NewTicker(refresh)
+	defer tick.Stop()
+	for {
+		snapshot, all := s.follower.Snapshot(), map[string]bool{}
+		for _, at := range s.workloads {
+			if d, ok := snapshot.Find(at).(*appsv1.Deployment); ok {
+				end := rollout.DeploymentEnd(d)
+				if s.follower.Lags(d) {
+					end = ""
+				}
+				all[end] = true
+			}
+		}
+		switch end := s.driving(ctx); {
+		case end != nil:
+			return ", and " + end.reason
+		case all[""]:
+		case all[rollout.EndDeadline]:
+			return ", and its progress deadline has passed again"
+		default:
+			return ", and that is complete"
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ", and nothing drives that now"
+		}
+	}
 }
 
 // each makes a change to all Deployments.
@@ -126,7 +166,7 @@ func (s *session) reckon(ctx context.Context, snapshot *live.Snapshot) {
 	}
 	switch {
 	case s.screen.redo:
-		_ = s.screen.live.Status(text)
+		s.screen.foot(tl, time.Since(s.begun), text)
 	case due:
 		s.screen.note("next", text)
 	}
@@ -137,7 +177,7 @@ func (s *session) next(tl *timeline.Timeline) string {
 	if !ok {
 		return "no step is left of the plan"
 	}
-	passed := time.Since(s.started).Seconds()
+	passed := time.Since(s.begun).Seconds()
 	when := fmt.Sprintf("planned at %.1fs", step.OffsetSeconds)
 	if passed > step.OffsetSeconds+0.5 {
 		when += fmt.Sprintf(", %.1fs ago", passed-step.OffsetSeconds)

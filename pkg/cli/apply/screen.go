@@ -6,6 +6,9 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
+
+	"golang.org/x/term"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/manifest"
@@ -19,7 +22,7 @@ import (
 type screen struct {
 	job  *job
 	live *view.Live // nil for programs
-	redo bool       // a terminal, whose last line may be written again
+	redo bool       // a terminal, whose last lines may be written again
 
 	mu     sync.Mutex
 	spec   v1alpha1.RolloutPlanSpec
@@ -44,7 +47,7 @@ func (j *job) newScreen() (*screen, error) {
 	if j.Format == "jsonl" {
 		s.lines = append(s.lines, j.Out)
 	}
-	s.redo = isTerminal(j.Out)
+	s.redo = isTerminal(j.Out) && os.Getenv("TERM") != "dumb"
 	return s, nil
 }
 
@@ -123,6 +126,34 @@ func (s *screen) problem(err error) {
 	}
 }
 
+// mostLanes is how many lines the lanes take at most, on a terminal of any height.
+const mostLanes = 20
+
+// foot shows at the bottom of a terminal where the rollout stands, and what
+// comes next.
+func (s *screen) foot(tl *timeline.Timeline, now time.Duration, next string) {
+	width, height := s.size()
+	lines := s.live.Lanes(tl, view.Place{Width: width, Height: min(max(height/2, 3), mostLanes), Now: now})
+	_ = s.live.Foot(append(lines, s.live.Muted(next, width)), width) // the next row tells of a failure
+}
+
+// size is that of the terminal as it is now, no wider than asked for.
+func (s *screen) size() (width, height int) {
+	if file, ok := s.job.Out.(*os.File); ok {
+		width, height, _ = term.GetSize(int(file.Fd())) // zeroes mean that it does not know
+	}
+	if width <= 0 {
+		width = view.DefaultWidth
+	}
+	if height <= 0 {
+		height = 24
+	}
+	if s.job.Width > 0 {
+		width = min(width, s.job.Width)
+	}
+	return width, height
+}
+
 // warn prints the warnings, where the last line of a terminal was.
 func (s *screen) warn() {
 	s.mu.Lock()
@@ -130,7 +161,7 @@ func (s *screen) warn() {
 	s.untold = nil
 	s.mu.Unlock()
 	if len(list) > 0 && s.live != nil {
-		_ = s.live.Status("") // the next row tells of a failure
+		_ = s.live.Foot(nil, 0) // the next row tells of a failure
 	}
 	for _, text := range list {
 		fmt.Fprintf(s.job.ErrOut, "warning: %s\n", text)
@@ -140,6 +171,11 @@ func (s *screen) warn() {
 // finish shows what became of it all.
 func (s *screen) finish() (*v1alpha1.RolloutPlan, error) {
 	plan := timeline.NewPlan(s.spec, s.all())
+	s.mu.Lock()
+	for _, w := range s.lines {
+		s.keep(view.Result(w, plan))
+	}
+	s.mu.Unlock()
 	switch {
 	case s.live != nil:
 		if err := s.update(); err != nil {

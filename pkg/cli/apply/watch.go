@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -22,10 +21,11 @@ type session struct {
 	*job
 	screen    *screen
 	follower  *live.Follower
-	hosts     []*live.Host // of each namespace, when this process drives
+	drivers   []*driver // of each namespace, when this process drives
 	workloads []trace.Ref
 
-	started  time.Time
+	begun    time.Time // time zero of the trace
+	started  time.Time // watching
 	moved    time.Time // something has changed
 	reckoned time.Time // the time left was last estimated
 	left     string
@@ -85,8 +85,8 @@ func (s *session) look(ctx context.Context) *ending {
 	if err := s.screen.update(); err != nil {
 		return &ending{code: exit.Failure, reason: "showing it: " + err.Error()}
 	}
-	if err := s.hostEnded(); err != nil {
-		return &ending{code: exit.Failed, reason: "this process no longer drives the rollout: " + err.Error()}
+	if end := s.driving(ctx); end != nil {
+		return end
 	}
 	snapshot := s.follower.Snapshot()
 	if end := s.diverged(); end != nil {
@@ -101,29 +101,6 @@ func (s *session) look(ctx context.Context) *ending {
 	s.resumed(snapshot)
 	s.pauseAt(ctx, snapshot)
 	s.reckon(ctx, snapshot)
-	return nil
-}
-
-// hostEnded is why our own controllers have stopped; nil while they run.
-func (s *session) hostEnded() error {
-	for _, host := range s.hosts {
-		select {
-		case <-host.Done():
-		default:
-			continue
-		}
-		err := host.Wait()
-		var occupied *live.OccupiedError
-		switch {
-		case errors.As(err, &occupied): // somebody else acts after all: that one is followed
-			s.stopDriving()
-			s.screen.note("driver", occupied.How+": it is followed from here on")
-			return nil
-		case err != nil:
-			return err
-		}
-		return errors.New("the controllers were stopped")
-	}
 	return nil
 }
 
@@ -233,14 +210,12 @@ func (s *session) finish(ctx context.Context, end ending) error {
 			end.code, end.reason = exit.Diverged, fmt.Sprintf("it ended as %s, planned was %s", verdict, s.plan.Plan.Status.Verdict)
 		}
 	}
+	s.follower.End(end.why) // what was asked for, without what follows from a failure
 	if end.code == exit.Failed || end.code == exit.Diverged {
-		end.reason += s.react(context.WithoutCancel(ctx))
+		end.reason += s.react(ctx)
 	}
 	if s.hold.on {
 		end.reason += "; it stays paused: " + s.toResume()
-	}
-	if end.why != "" {
-		s.follower.End(end.why)
 	}
 	s.follower.Close()
 	plan, err := s.screen.finish()
@@ -284,7 +259,7 @@ func (s *session) goesOn() string {
 	}
 	look := "to look again: " + strings.Join(again, "; ")
 	switch {
-	case len(s.hosts) > 0:
+	case len(s.drivers) > 0:
 		return "stopped; nothing drives the rollout now. To go on: " + strings.Join(drive, "; ") + "; " + look
 	case s.hold.on:
 		return "stopped watching; the rollout stays paused. To go on: " + s.toResume() + "; " + look

@@ -22,8 +22,9 @@ import (
 const long = `Save what plan would read from the cluster as a dump for --state.
 
 The dump holds the Deployment or ReplicaSet, its ReplicaSets and pods, the
-nodes and what else runs on them, quotas, limit ranges, autoscalers, disruption
-budgets and priority classes. Secrets and ConfigMaps are not read.
+nodes and what else runs on them, the namespace, quotas, limit ranges,
+autoscalers, disruption budgets, priority classes, and where its pods have them,
+volumes with their claims and classes. Secrets and ConfigMaps are not read.
 
 Values of environment variables and HTTP headers, commands, arguments and
 annotations are replaced by marks, so that a dump can go into a bug report;
@@ -53,7 +54,7 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 	text := command.Text{Use: "capture (TYPE/NAME | TYPE NAME) [-o FILE]", Short: "Save what a plan reads from a cluster", Long: long, Example: example}
 	cmd := command.New(text, func(_ *cobra.Command, args []string) error { return o.complete(f, args) },
 		func(ctx context.Context) error { return runF(ctx, o) })
-	cmd.Flags().StringVarP(&o.File, "output", "o", "", "The file to write, as JSON when it ends in .json (default: standard output)")
+	cmd.Flags().StringVarP(&o.File, "output", "o", "", "The `FILE` to write, as JSON when it ends in .json (default: standard output)")
 	cmd.Flags().BoolVar(&o.NoRedact, "no-redact", false, "Keep environment values, commands, arguments and annotations")
 	return cmd
 }
@@ -78,7 +79,7 @@ func (o *Options) complete(f genericclioptions.RESTClientGetter, args []string) 
 
 // Run reads and writes.
 func Run(ctx context.Context, o *Options) error {
-	query := live.Query{Namespace: o.Namespace}
+	query := live.Query{Namespace: o.Namespace, Evictions: true}
 	for _, t := range o.Targets {
 		query.Workloads = append(query.Workloads, trace.Ref{Kind: t.Kind, Namespace: o.Namespace, Name: t.Name})
 	}

@@ -34,11 +34,10 @@ type Axes struct {
 }
 
 func (a *Axes) addFlags(flags *pflag.FlagSet) {
-	flags.SortFlags = false
-	flags.StringSliceVar(&a.Surge, "max-surge", nil, "Pods that may be there besides those wanted: a list of numbers and percentages")
-	flags.StringSliceVar(&a.Unavailable, "max-unavailable", nil, "Pods that may be missing: a list of numbers and percentages")
-	flags.StringSliceVar(&a.Types, "strategy", nil, "RollingUpdate, Recreate or both")
-	flags.StringSliceVar(&a.minReady, "min-ready", nil, "How long a pod must be ready to count as available: a list, as in 0s,10s")
+	flags.StringSliceVar(&a.Surge, "max-surge", nil, "Pods that may be there besides those wanted: a `LIST` of numbers and percentages")
+	flags.StringSliceVar(&a.Unavailable, "max-unavailable", nil, "Pods that may be missing: a `LIST` of numbers and percentages")
+	flags.StringSliceVar(&a.Types, "strategy", nil, "A `LIST` of RollingUpdate, Recreate or both")
+	flags.StringSliceVar(&a.minReady, "min-ready", nil, "How long a pod must be ready to count as available: a `LIST`, as in 0s,10s")
 }
 
 // What is compared when nothing is said.

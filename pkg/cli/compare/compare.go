@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -40,10 +41,12 @@ const example = `  # What would a larger surge be worth?
   kubectl rollout-sim compare deploy/web --image app=nginx:1.26
 
   # Twelve strategies side by side
-  kubectl rollout-sim compare --from web.yaml -f web-next.yaml --max-surge 1,25%,100% --max-unavailable 0,25% --min-ready 0s,10s
+  kubectl rollout-sim compare --from web.yaml -f web-next.yaml \
+    --max-surge 1,25%,100% --max-unavailable 0,25% --min-ready 0s,10s
 
   # The fastest that loses no pod and needs at most 13
-  kubectl rollout-sim compare deploy/web --restart --goal 'fastest with minAvailable>=100% and peakPods<=13'`
+  kubectl rollout-sim compare deploy/web --restart \
+    --goal 'fastest with minAvailable>=100% and peakPods<=13'`
 
 // Options are what is compared, and how the result is shown.
 type Options struct {
@@ -72,8 +75,10 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 		}
 		return o.Prepare(cmd, f, args)
 	}, func(ctx context.Context) error { return runF(ctx, o) })
-	o.Axes.addFlags(cmd.Flags())
-	cmd.Flags().StringVar(&o.Goal, "goal", "", "Choose a strategy: "+sweep.GoalHelp)
+	command.Group(cmd.Flags(), "Strategies", func(flags *pflag.FlagSet) {
+		o.Axes.addFlags(flags)
+		flags.StringVar(&o.Goal, "goal", "", "Choose a strategy by a `GOAL`: "+sweep.GoalHelp)
+	})
 	o.AddQuestionFlags(cmd.Flags())
 	o.AddScenarioFlags(cmd.Flags())
 	o.AddSummaryFlags(cmd.Flags())

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
@@ -88,7 +89,7 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 func Run(ctx context.Context, o *Options) error {
 	if !o.Host.Force {
 		if err := live.CheckVacant(ctx, o.Config, o.Host.Namespace); err != nil {
-			return wordy(err)
+			return WayOut(err)
 		}
 	}
 	tracer, err := o.tracer()
@@ -113,17 +114,21 @@ func Run(ctx context.Context, o *Options) error {
 	case <-host.Done():
 	}
 	if err := host.Wait(); err != nil {
-		return wordy(err)
+		return WayOut(err)
 	}
 	fmt.Fprintln(o.ErrOut, "stopped")
 	return nil
 }
 
-// wordy adds the way out to an error about others at work.
-func wordy(err error) error {
+// WayOut adds the way out to an error of live.CheckVacant or of a host: what
+// --force is for.
+func WayOut(err error) error {
 	var occupied *live.OccupiedError
-	if errors.As(err, &occupied) && !occupied.Ours {
+	switch {
+	case errors.As(err, &occupied) && !occupied.Ours:
 		return fmt.Errorf("%w; pass --force if it runs without deployment-controller and replicaset-controller", err)
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("%w; pass --force if you know that no other Deployment controller is at work", err)
 	}
 	return err
 }

@@ -162,10 +162,10 @@ func TestProblems(t *testing.T) {
 }
 
 func TestWayOut(t *testing.T) {
-	if err := wordy(&live.OccupiedError{How: "x holds a lease"}); !strings.Contains(err.Error(), "--force") {
+	if err := WayOut(&live.OccupiedError{How: "x holds a lease"}); !strings.Contains(err.Error(), "--force") {
 		t.Errorf("%v, want it to name --force", err)
 	}
-	if err := wordy(errors.New("no")); err.Error() != "no" {
+	if err := WayOut(errors.New("no")); err.Error() != "no" {
 		t.Errorf("%v, want it as it was", err)
 	}
 }

@@ -23,25 +23,32 @@ type rawFlags struct {
 }
 
 func (o *Options) addFlags(flags *pflag.FlagSet) {
-	flags.SortFlags = false
-	flags.BoolVarP(&o.raw.all, "all-namespaces", "A", false, "Drive all namespaces; so it is without -n too")
-	flags.StringVar(&o.Detail, "detail", "", "Print what happens: decisions, pods or syncs (every pass, delivery and write)")
-	flags.Lookup("detail").NoOptDefVal = "syncs"
-	flags.StringVarP(&o.Format, "output", "o", "", "jsonl: print it as JSON lines")
-	flags.StringVar(&o.Color, "color", "auto", "auto, always or never")
-	flags.BoolVar(&o.Host.Force, "force", false, "Run although another Deployment controller seems to be at work")
-	flags.Float32Var(&o.QPS, "kube-api-qps", 20, "Requests a second of each controller's client; 0 or less is no limit")
-	flags.IntVar(&o.Burst, "kube-api-burst", 30, "Requests that may exceed it at once")
-	flags.IntVar(&o.DeploymentWorkers, "concurrent-deployment-syncs", 5, "Deployments handled at the same time")
-	flags.IntVar(&o.ReplicaSetWorkers, "concurrent-replicaset-syncs", 5, "ReplicaSets handled at the same time")
-	flags.DurationVar(&o.Host.MinResync, "min-resync-period", 12*time.Hour, "The least time between two looks at everything")
-	flags.BoolVar(&o.raw.leaderElect, "leader-elect", true, "Run only while holding a Lease")
-	flags.StringVar(&o.raw.lease.Namespace, "lease-namespace", "", "The Lease's namespace (default: that of -n, or kube-system)")
-	flags.StringVar(&o.raw.lease.Name, "lease-name", live.LeaseName, "The Lease's name")
-	flags.DurationVar(&o.raw.lease.Duration, "leader-elect-lease-duration", 15*time.Second, "How long others wait for a holder that is silent")
-	flags.DurationVar(&o.raw.lease.RenewDeadline, "leader-elect-renew-deadline", 10*time.Second, "How long the holder tries to renew before it stops")
-	flags.DurationVar(&o.raw.lease.RetryPeriod, "leader-elect-retry-period", 2*time.Second, "How often taking or renewing it is tried")
-	flags.StringVar(&o.raw.version, "kubernetes-version", "", "The release whose controllers to run, from "+rollout.OldestVersion.String()+" (default: the server's, or the nearest)")
+	command.Group(flags, "What is driven", func(flags *pflag.FlagSet) {
+		flags.BoolVarP(&o.raw.all, "all-namespaces", "A", false, "Drive all namespaces; so it is without -n too")
+		flags.BoolVar(&o.Host.Force, "force", false, "Run although another Deployment controller seems to be at work")
+		flags.StringVar(&o.raw.version, "kubernetes-version", "", "The `RELEASE` whose controllers to run, from "+rollout.OldestVersion.String()+" on (default: the server's, or the nearest)")
+	})
+	command.Group(flags, "Output", func(flags *pflag.FlagSet) {
+		flags.StringVar(&o.Detail, "detail", "", "Print what happens, a `WORD`: decisions, pods or syncs (every pass, delivery and write; when not said)")
+		flags.Lookup("detail").NoOptDefVal = "syncs"
+		flags.StringVarP(&o.Format, "output", "o", "", "The `FORMAT` of --detail: jsonl for JSON lines (default: the view for people)")
+		flags.StringVar(&o.Color, "color", "auto", "When to use colour, a `WORD`: auto (on a terminal without NO_COLOR), always or never")
+	})
+	command.Group(flags, "Limits, as of kube-controller-manager", func(flags *pflag.FlagSet) {
+		flags.Float32Var(&o.QPS, "kube-api-qps", 20, "Let each controller's client make `N` requests a second; 0 or less is no limit")
+		flags.IntVar(&o.Burst, "kube-api-burst", 30, "`N` requests may exceed that at once")
+		flags.IntVar(&o.DeploymentWorkers, "concurrent-deployment-syncs", 5, "Handle `N` Deployments at the same time")
+		flags.IntVar(&o.ReplicaSetWorkers, "concurrent-replicaset-syncs", 5, "Handle `N` ReplicaSets at the same time")
+		flags.DurationVar(&o.Host.MinResync, "min-resync-period", 12*time.Hour, "The least `TIME` between two looks at everything")
+	})
+	command.Group(flags, "Lease", func(flags *pflag.FlagSet) {
+		flags.BoolVar(&o.raw.leaderElect, "leader-elect", true, "Run only while holding a Lease")
+		flags.StringVar(&o.raw.lease.Namespace, "lease-namespace", "", "The Lease's `NAMESPACE` (default: that of -n, or kube-system)")
+		flags.StringVar(&o.raw.lease.Name, "lease-name", live.LeaseName, "The Lease's `NAME`")
+		flags.DurationVar(&o.raw.lease.Duration, "leader-elect-lease-duration", 15*time.Second, "The `TIME` others wait for a holder that is silent")
+		flags.DurationVar(&o.raw.lease.RenewDeadline, "leader-elect-renew-deadline", 10*time.Second, "The `TIME` the holder tries to renew before it stops")
+		flags.DurationVar(&o.raw.lease.RetryPeriod, "leader-elect-retry-period", 2*time.Second, "The `TIME` between two tries to take or renew it")
+	})
 }
 
 func (o *Options) complete(f genericclioptions.RESTClientGetter) error {

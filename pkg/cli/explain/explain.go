@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -42,14 +43,14 @@ managed fields and times, and is then marked as inferred. A pod that is gone or
 could not be made is explained as far as these tell.`
 
 const example = `  # Why is this pod not there, not ready, or on its way out?
-  kubectl rollout-sim explain pod/web-7bf58d54fb-x2x7p
+  kubectl rollout-sim explain pod/web-7bf58d54fb-jls5r
 
   # What does the rollout wait for, and what are its next steps?
   kubectl rollout-sim explain deploy/web --next
 
   # From what was saved, and from a recorded rollout 30 seconds after its start
-  kubectl rollout-sim explain pod/web-7bf58d54fb-x2x7p --state dump.yaml
-  kubectl rollout-sim explain rs/web-7bf58d54fb --recording web.jsonl --at 30s`
+  kubectl rollout-sim explain pod/web-7bf58d54fb-jls5r --state dump.yaml
+  kubectl rollout-sim explain deploy/web --recording web.jsonl --at 30s`
 
 // Options are what is explained, and from what.
 type Options struct {
@@ -89,18 +90,20 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 		}
 		return o.validate()
 	}, func(ctx context.Context) error { return runF(ctx, o) })
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.StringSliceVar(&o.State, "state", nil, "What a cluster holds: lists from kubectl get -o yaml|json, a file, a directory or -")
-	flags.BoolVarP(&o.Recursive, "recursive", "R", false, "Read the directories of --state to the bottom")
-	flags.StringVar(&o.Recording, "recording", "", "A plan or recording to explain from, as replay reads it; - is standard input")
-	flags.DurationVar(&o.At, "at", 0, "The moment of the recording to explain, counted from its start (default: its end)")
-	flags.BoolVar(&o.Next, "next", false, "List the next steps with their times: simulated from here, or with --at those of the recording")
-	flags.StringVar(&o.now, "now", "", "The time to explain (default: the cluster's, or the newest in the dump)")
-	flags.StringVar(&o.version, "kubernetes-version", rollout.LatestVersion.String(), "The release whose controllers to follow; a cluster says its own")
-	o.AddSummaryFlags(flags)
+	command.Group(cmd.Flags(), "Input", o.addInputFlags)
+	o.AddSummaryFlags(cmd.Flags())
 	command.Words(cmd, map[string][]string{"output": predict.SummaryFormats, "color": command.Colors})
 	return cmd
+}
+
+func (o *Options) addInputFlags(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&o.State, "state", nil, "What a cluster holds: a `DUMP` of capture or lists of kubectl get -o yaml|json; a file, a directory or -")
+	flags.BoolVarP(&o.Recursive, "recursive", "R", false, "Read the directories of --state to the bottom")
+	flags.StringVar(&o.Recording, "recording", "", "A `FILE` with a plan or recording to explain from, as replay reads it; - is standard input")
+	flags.DurationVar(&o.At, "at", 0, "The `TIME` of the recording to explain, counted from its start (default: its end)")
+	flags.BoolVar(&o.Next, "next", false, "List the next steps with their times: simulated from here, or with --at those of the recording")
+	flags.StringVar(&o.now, "now", "", "The `TIME` to explain (default: the cluster's, or the newest in the dump)")
+	flags.StringVar(&o.version, "kubernetes-version", rollout.LatestVersion.String(), "The `RELEASE` whose controllers to follow; a cluster says its own")
 }
 
 func (o *Options) complete(args []string) error {

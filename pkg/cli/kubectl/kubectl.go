@@ -20,6 +20,7 @@ import (
 	kubectlapply "k8s.io/kubectl/pkg/cmd/apply"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
+	_ "github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/kubectl/english" // before kubectl's own
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/live"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )

@@ -20,11 +20,13 @@ import (
 const long = `Join the parts of a sweep that was split with plan --runs N --shard I/N.
 
 Each FILE is what -o json or yaml of one part printed. All parts of one sweep
-are needed, in any order; the result is, byte for byte, that of the sweep in one.`
+are needed, in any order; the result is that of the sweep in one, byte for byte.`
 
 const example = `  # Two halves of a sweep, perhaps on two machines
-  kubectl rollout-sim plan --state dump.yaml deploy/web --restart --runs 1000 --shard 0/2 -o json > 0.json
-  kubectl rollout-sim plan --state dump.yaml deploy/web --restart --runs 1000 --shard 1/2 -o json > 1.json
+  kubectl rollout-sim plan --state dump.yaml deploy/web --restart \
+    --runs 1000 --shard 0/2 -o json > 0.json
+  kubectl rollout-sim plan --state dump.yaml deploy/web --restart \
+    --runs 1000 --shard 1/2 -o json > 1.json
   kubectl rollout-sim merge 0.json 1.json`
 
 // Options are what is joined, and how it is shown.

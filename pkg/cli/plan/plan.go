@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -27,7 +28,8 @@ availability, how long it takes, and whether it gets stuck and why.
 
 Where there is a kubeconfig context, the cluster is read and asked: what it has
 is the world, its server computes the change by a dry run, and how long pods
-take is measured. Nothing is changed. What you may not read is assumed, and said.
+take is measured. Nothing is changed. What you may not read is assumed, which
+the plan says.
   -f FILE               as kubectl apply would, with or without --server-side
   TYPE/NAME --image …   as the kubectl verbs would
   TYPE/NAME             how a rollout that has begun will go on
@@ -39,12 +41,12 @@ Otherwise, or with --offline, what there is before the change:
   --state DUMP          lists saved with kubectl get -o yaml; -f or flags change
                         them, and without any change the rollout goes on
 
-Equal input and --seed give equal output. With --runs N the change is played with
-N seeds, and what you get is percentiles, and the seed of the worst run.
+Equal input and --seed give equal output. With --runs N the change is played
+with N seeds, and what you get is percentiles, and the seed of the worst run.
 
 With --apply the change is then made for real, as by apply.`
 
-const example = `  # In the cluster at hand: this manifest, a new image, and what is going on already
+const example = `  # In the cluster at hand: a manifest, a new image, and what is going on anyway
   kubectl rollout-sim plan -f web.yaml
   kubectl rollout-sim plan deploy/web --image app=nginx:1.26
   kubectl rollout-sim plan deploy/web
@@ -56,7 +58,8 @@ const example = `  # In the cluster at hand: this manifest, a new image, and wha
   kubectl rollout-sim plan --from web.yaml -f web-next.yaml
 
   # A new image, on three small nodes, with pods that take 5 to 9 seconds
-  kubectl rollout-sim plan --offline -f web.yaml --image app=nginx:1.26 --nodes 3:cpu=4,memory=8Gi --ready-after 5s..9s
+  kubectl rollout-sim plan --offline -f web.yaml --image app=nginx:1.26 \
+    --nodes 3:cpu=4,memory=8Gi --ready-after 5s..9s
 
   # The new version never becomes ready: how many pods keep serving?
   kubectl rollout-sim plan --from web.yaml -f web-next.yaml --never-ready
@@ -71,10 +74,12 @@ const example = `  # In the cluster at hand: this manifest, a new image, and wha
   kubectl rollout-sim apply --plan web.plan
 
   # A thousand futures: how long may it take, and how bad may it get?
-  kubectl rollout-sim plan --from web.yaml -f web-next.yaml --ready-after 2s..20s --runs 1000
+  kubectl rollout-sim plan --from web.yaml -f web-next.yaml \
+    --ready-after 2s..20s --runs 1000
 
   # In CI: fail when fewer than 90% of the pods stay available
-  kubectl rollout-sim plan --from web.yaml -f web-next.yaml --fail-on 'stuck,deadline,minAvailable<90%'`
+  kubectl rollout-sim plan --from web.yaml -f web-next.yaml \
+    --fail-on 'stuck,deadline,minAvailable<90%'`
 
 // Options are what is planned, and what is done with the plan.
 type Options struct {
@@ -115,12 +120,15 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 		}
 		return nil
 	}, func(ctx context.Context) error { return runF(ctx, o) })
-	o.AddFlags(cmd.Flags())
+	o.AddQuestionFlags(cmd.Flags())
 	o.AddScenarioFlags(cmd.Flags())
+	o.AddAnswerFlags(cmd.Flags())
 	o.Many.addFlags(cmd.Flags())
-	cmd.Flags().StringVar(&o.Save, "save", "", "A file to keep the plan in, for apply --plan and for replay")
-	cmd.Flags().BoolVar(&doApply, "apply", false, "Make the change for real, as apply does")
-	real.AddRealFlags(cmd.Flags())
+	command.Group(cmd.Flags(), "Making the change", func(flags *pflag.FlagSet) {
+		flags.StringVar(&o.Save, "save", "", "A `FILE` to keep the plan in, for apply --plan and for replay")
+		flags.BoolVar(&doApply, "apply", false, "Make the change for real, as apply does, with:")
+		real.AddRealFlags(flags)
+	})
 	predict.CompleteFlags(cmd)
 	return cmd
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/command"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/exit"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/predict"
 )
@@ -23,8 +24,10 @@ type Many struct {
 }
 
 func (m *Many) addFlags(flags *pflag.FlagSet) {
-	flags.IntVar(&m.Runs, "runs", 0, "Play the change so many times, with seeds from --seed on, and show how the results are spread")
-	flags.StringVar(&m.shard, "shard", "", "With --runs, play only part I of N: I/N, I from 0 on, or N alone in a pod of an Indexed Job; merge joins the parts")
+	command.Group(flags, "Many runs", func(flags *pflag.FlagSet) {
+		flags.IntVar(&m.Runs, "runs", 0, "Play the change `N` times, with seeds from --seed on, and show how the results are spread")
+		flags.StringVar(&m.shard, "shard", "", "With --runs, play only part `I/N`, I from 0 on, or N alone in a pod of an Indexed Job; merge joins the parts")
+	})
 }
 
 // complete reads the flags and refuses what a sweep cannot be asked.

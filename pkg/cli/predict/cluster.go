@@ -29,11 +29,21 @@ func (s *scene) read(ctx context.Context, o *Options, wanted []manifest.Item) er
 	if err != nil {
 		return err
 	}
+	query.Evictions = drains(s.story.Steps) || drains(o.Steps)
+	query.Claims = slices.ContainsFunc(wanted, func(item manifest.Item) bool {
+		spec := podSpec(item.Object)
+		return spec != nil && live.HasClaims(spec)
+	})
 	progress := startProgress(o.ErrOut)
 	query.Progress = progress.tell
 	s.snapshot, err = o.Cluster.Read(ctx, query)
 	progress.end()
 	return err
+}
+
+// drains says whether somebody drains a node.
+func drains(steps []v1alpha1.ScenarioStep) bool {
+	return slices.ContainsFunc(steps, func(s v1alpha1.ScenarioStep) bool { return s.Node == "drain" })
 }
 
 // enter sorts a snapshot's objects: what is there as it is goes into there;

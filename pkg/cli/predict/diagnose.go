@@ -23,7 +23,7 @@ func (r *run) diagnose(ctx context.Context, plan *v1alpha1.RolloutPlan) error {
 		return nil
 	}
 	c := diagnosis.Case{Plan: plan, Faulty: len(r.scene.story.Faults) > 0, Whole: !r.scene.released}
-	for _, resource := range []string{sim.Deployments, sim.ReplicaSets, sim.Nodes} {
+	for _, resource := range []string{sim.Deployments, sim.ReplicaSets, sim.Nodes, sim.PersistentVolumeClaims, sim.PersistentVolumes} {
 		for _, obj := range r.world.Stored().List(resource, "") {
 			c.Objects = append(c.Objects, obj)
 		}

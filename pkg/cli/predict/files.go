@@ -33,9 +33,9 @@ var TraceFormats = []string{traceChrome, traceOTLP}
 // AddFlags adds their flags.
 func (p *Pictures) AddFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&p.Chart, "chart", false, "Draw availability, old and new, and terminating pods over time below the view")
-	flags.StringVar(&p.Report, "report", "", "A file for a page that shows it all: charts, pods, decisions and their causes (HTML, one file, works offline)")
-	flags.StringVar(&p.TraceOut, "trace-out", "", "A file for the run as a trace, to look at in Perfetto or the like")
-	flags.StringVar(&p.TraceFormat, "trace-format", traceChrome, "The format of --trace-out: chrome (trace events, for ui.perfetto.dev) or otlp (OpenTelemetry spans as JSON)")
+	flags.StringVar(&p.Report, "report", "", "A `FILE` for a page that shows it all: charts, pods, decisions and their causes (HTML, one file, works offline)")
+	flags.StringVar(&p.TraceOut, "trace-out", "", "A `FILE` for the run as a trace, to look at in Perfetto or the like")
+	flags.StringVar(&p.TraceFormat, "trace-format", traceChrome, "The `FORMAT` of --trace-out: chrome (trace events, for ui.perfetto.dev) or otlp (OpenTelemetry spans as JSON)")
 }
 
 // Check refuses words that mean nothing, before anything is simulated.

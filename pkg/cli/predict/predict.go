@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -62,13 +61,7 @@ func (p *Prediction) Continue(ctx context.Context, now *live.Snapshot) (*v1alpha
 }
 
 func makeFrom(ctx context.Context, o *Options, taken *live.Snapshot) (*Prediction, error) {
-	// A simulation keeps most of what it makes, so that collecting rarely costs
-	// little; a large cluster is mostly read and thrown away.
-	heap := largeHeap
-	if o.Cluster != nil || o.largeState() {
-		heap = smallHeap
-	}
-	defer debug.SetGCPercent(debug.SetGCPercent(heap))
+	defer o.collectFor()()
 	scene, err := newScene(ctx, o, taken)
 	if err != nil {
 		return nil, err
@@ -90,12 +83,6 @@ func makeFrom(ctx context.Context, o *Options, taken *live.Snapshot) (*Predictio
 	}
 	return p, err
 }
-
-// How much may be allocated before a collection, in percent of what lives.
-const (
-	smallHeap = 40
-	largeHeap = 400
-)
 
 // Warn prints warnings, each once.
 func Warn(w io.Writer, warnings []string) {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/command"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/exit"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/manifest"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/scenario"
@@ -25,9 +26,11 @@ type Events struct {
 
 // AddScenarioFlags adds the flags of what happens besides the change.
 func (o *Options) AddScenarioFlags(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&o.Scenarios, "scenario", nil, "A file of Scenarios: what happens besides the change, and how pods behave")
-	flags.StringArrayVar(&o.steps, "at", nil, "What happens at a time, as in 30s:scale=20, 90s:image=app=nginx:1.27, 1m:node-down=node-3; can be repeated ("+scenario.StepForm+")")
-	flags.StringArrayVar(&o.faults, "fault", nil, "Requests that fail, as in create-pods:403@10s..40s; can be repeated ("+scenario.FaultForm+")")
+	command.Group(flags, "What happens besides the change", func(flags *pflag.FlagSet) {
+		flags.StringSliceVar(&o.Scenarios, "scenario", nil, "A `FILE` of Scenarios: what happens, and how pods behave")
+		flags.StringArrayVar(&o.steps, "at", nil, "What happens at a time, `TIME:WHAT`, as in 30s:scale=20, 90s:image=app=nginx:1.27 or 1m:node-down=node-3; can be repeated")
+		flags.StringArrayVar(&o.faults, "fault", nil, "Requests that fail, `REQUEST:ANSWER`, as in create-pods:403@10s..40s; can be repeated")
+	})
 }
 
 // completeEvents reads the short forms.

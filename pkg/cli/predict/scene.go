@@ -177,6 +177,7 @@ func (s *scene) told(items []manifest.Item) []manifest.Item {
 			s.story.Steps = append(s.story.Steps, scenario.Spec.Steps...)
 			s.story.Faults = append(s.story.Faults, scenario.Spec.Faults...)
 			s.story.Loads = append(s.story.Loads, scenario.Spec.Loads...)
+			s.story.NodeGroups = append(s.story.NodeGroups, scenario.Spec.NodeGroups...)
 			s.story.WatchDelays = append(s.story.WatchDelays, scenario.Spec.WatchDelays...)
 			s.facts = append(s.facts, "scenario "+scenario.Name)
 		}

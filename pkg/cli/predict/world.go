@@ -74,6 +74,9 @@ func simulateIn(ctx context.Context, o *Options, s *scene, log *trace.Log, relax
 			r.warnings = append(r.warnings, "the scenario: "+line)
 		}
 	}
+	if groups := r.world.NodeGroups; groups != nil && groups.Err() != nil {
+		r.warnings = append(r.warnings, "the scenario: "+groups.Err().Error())
+	}
 	return r, err
 }
 

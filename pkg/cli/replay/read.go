@@ -21,7 +21,8 @@ import (
 const maxFile = 1 << 30
 
 // Read reads a plan or recording; - is standard input. What its events add up to
-// is computed anew, since JSON lines do not hold it. Errors name the file.
+// is computed anew, since those who record a rollout may end before it does; a
+// diagnosis is kept. Errors name the file.
 func Read(path string, stdin io.Reader) (*v1alpha1.RolloutPlan, error) {
 	in, name := stdin, "standard input"
 	if path != "-" {
@@ -44,7 +45,9 @@ func Read(path string, stdin io.Reader) (*v1alpha1.RolloutPlan, error) {
 		return nil, fmt.Errorf("%s: %w", manifest.Printable(name), err)
 	}
 	plan.Spec.Request = nil
-	return timeline.NewPlan(plan.Spec, plan.Events), nil
+	folded := timeline.NewPlan(plan.Spec, plan.Events)
+	timeline.Restore(folded, plan.Status)
+	return folded, nil
 }
 
 func decode(data []byte) (*v1alpha1.RolloutPlan, error) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
@@ -80,8 +81,10 @@ func NewCommand(streams genericiooptions.IOStreams, runF func(context.Context, *
 		return nil
 	}, func(ctx context.Context) error { return runF(ctx, o) })
 	cmd.Args = cobra.ExactArgs(1)
-	cmd.Flags().StringVar(&o.Against, "against", "", "A plan to compare with: how far off each step was, and where the rollout first left the plan")
-	cmd.Flags().BoolVar(&o.FailOnDivergence, "fail-on-divergence", false, "With --against, end with exit code 5 when the rollout left the plan")
+	command.Group(cmd.Flags(), "Comparison", func(flags *pflag.FlagSet) {
+		flags.StringVar(&o.Against, "against", "", "A `PLAN` to compare with: how far off each step was, and where the rollout first left the plan")
+		flags.BoolVar(&o.FailOnDivergence, "fail-on-divergence", false, "With --against, end with exit code 5 when the rollout left the plan")
+	})
 	o.AddFlags(cmd.Flags())
 	command.Words(cmd, map[string][]string{"output": predict.Formats, "detail": command.Details, "color": command.Colors, "trace-format": predict.TraceFormats})
 	return cmd

@@ -32,7 +32,8 @@ func NewCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
-		Example: "  kubectl rollout-sim version\n  kubectl rollout-sim version -o json",
+		Long:    "Print the version of this program, and the releases of Kubernetes it follows.",
+		Example: "  # For people, and for scripts\n  kubectl rollout-sim version\n  kubectl rollout-sim version -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			text, err := format(current(), output)
@@ -42,7 +43,7 @@ func NewCommand(streams genericiooptions.IOStreams) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "One of json or yaml")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "The `FORMAT`: json or yaml (default: text)")
 	return cmd
 }
 

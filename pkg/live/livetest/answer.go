@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -46,6 +47,10 @@ var resources = map[string]served{
 	"poddisruptionbudgets":     {policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), func() runtime.Object { return &policyv1.PodDisruptionBudgetList{} }, "policy"},
 	"events":                   {corev1.SchemeGroupVersion.WithKind("Event"), func() runtime.Object { return &corev1.EventList{} }, ""},
 	"leases":                   {coordinationv1.SchemeGroupVersion.WithKind("Lease"), func() runtime.Object { return &coordinationv1.LeaseList{} }, "coordination.k8s.io"},
+	"namespaces":               {corev1.SchemeGroupVersion.WithKind("Namespace"), func() runtime.Object { return &corev1.NamespaceList{} }, ""},
+	"persistentvolumeclaims":   {corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), func() runtime.Object { return &corev1.PersistentVolumeClaimList{} }, ""},
+	"persistentvolumes":        {corev1.SchemeGroupVersion.WithKind("PersistentVolume"), func() runtime.Object { return &corev1.PersistentVolumeList{} }, ""},
+	"storageclasses":           {storagev1.SchemeGroupVersion.WithKind("StorageClass"), func() runtime.Object { return &storagev1.StorageClassList{} }, "storage.k8s.io"},
 	"priorityclasses":          {schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), func() runtime.Object { return &schedulingv1.PriorityClassList{} }, "scheduling.k8s.io"},
 }
 
@@ -113,7 +118,7 @@ func matches(obj runtime.Object, chosen labels.Selector, also fields.Selector, t
 		set["status.phase"] = string(pod.Status.Phase)
 	}
 	return also.Matches(set) &&
-		(t.namespace == "" || t.namespace == m.GetNamespace()) && (t.name == "" || t.name == m.GetName())
+		(t.namespace == "" || t.namespace == m.GetNamespace() || t.resource == "namespaces") && (t.name == "" || t.name == m.GetName())
 }
 
 // page cuts a list by limit and continue, which is the number of the next item.

@@ -3,6 +3,7 @@ package livetest
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,7 +48,7 @@ func resourcesOf(version string) metav1.APIResourceList {
 		if kind.gvk.GroupVersion().String() != version {
 			continue
 		}
-		namespaced := name != "nodes" && name != "priorityclasses"
+		namespaced := !slices.Contains([]string{"nodes", "priorityclasses", "namespaces", "persistentvolumes", "storageclasses"}, name)
 		add := func(r metav1.APIResource) { list.APIResources = append(list.APIResources, r) }
 		add(metav1.APIResource{Name: name, SingularName: strings.TrimSuffix(name, "s"), Namespaced: namespaced, Kind: kind.gvk.Kind,
 			Verbs: metav1.Verbs{"get", "list", "watch", "create", "update", "patch", "delete"}})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -124,4 +125,16 @@ func Nodes(n int, cpu string) []runtime.Object {
 		out = append(out, node)
 	}
 	return out
+}
+
+// ManagerLease is the lease of a kube-controller-manager that renewed it at a
+// time, and will again within its minute.
+func ManagerLease(renewed time.Time) runtime.Object {
+	holder, seconds, at := "master-1_42", int32(60), metav1.NewMicroTime(renewed)
+	lease := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "kube-controller-manager", ResourceVersion: "7"},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, RenewTime: &at},
+	}
+	lease.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))
+	return lease
 }

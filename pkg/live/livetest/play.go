@@ -151,6 +151,19 @@ func (s *Server) Get(resource, namespace, name string) runtime.Object {
 	return nil
 }
 
+// Count is how many objects of a resource in a namespace, as they are now, match.
+func (s *Server) Count(resource, namespace string, matches func(runtime.Object) bool) int {
+	s.data.Lock()
+	defer s.data.Unlock()
+	n := 0
+	for _, obj := range s.Objects {
+		if obj.GetObjectKind().GroupVersionKind() == resources[resource].gvk && object(obj).GetNamespace() == namespace && matches(obj) {
+			n++
+		}
+	}
+	return n
+}
+
 // Edit changes an object as somebody else would.
 func (s *Server) Edit(manager, resource, namespace, name string, do func(runtime.Object)) bool {
 	s.data.Lock()

@@ -5,6 +5,7 @@ package livetest
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -39,6 +40,7 @@ type Server struct {
 	Delay time.Duration
 
 	http *httptest.Server
+	url  string
 
 	trouble trouble
 
@@ -64,7 +66,22 @@ func (s *Server) Start() *Server {
 	}
 	s.news, s.broken = make(chan struct{}), make(chan struct{})
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
+	s.url = s.http.URL
 	return s
+}
+
+// Restart ends the server, connections and all, and starts it at the same
+// address after a time. What it holds is still there.
+func (s *Server) Restart(down time.Duration) error {
+	s.Close()
+	time.Sleep(down)
+	listener, err := net.Listen("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		return err
+	}
+	s.http = &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(s.serve)}}
+	s.http.Start()
+	return nil
 }
 
 // Close ends the server.
@@ -89,7 +106,7 @@ func (s *Server) cut() <-chan struct{} {
 }
 
 // URL is the server's address.
-func (s *Server) URL() string { return s.http.URL }
+func (s *Server) URL() string { return s.url }
 
 // Kubeconfig writes a kubeconfig whose current context, called test, is the
 // server with a namespace, and returns its path.
@@ -152,7 +169,10 @@ func parse(path string) target {
 	parts = parts[min(skip, len(parts)):]
 	var t target
 	if len(parts) >= 2 && parts[0] == "namespaces" {
-		t.namespace, parts = parts[1], parts[2:]
+		t.namespace = parts[1]
+		if len(parts) > 2 { // a namespace itself is one of what is in it, as authorization sees it
+			parts = parts[2:]
+		}
 	}
 	for i, into := range []*string{&t.resource, &t.name, &t.subresource} {
 		if i < len(parts) {

@@ -145,6 +145,9 @@ func (s *Server) replace(r *http.Request, t target, i int, next runtime.Object) 
 	if t.subresource == "status" {
 		kept := old.DeepCopyObject()
 		setField(kept, next, "Status")
+		if _, ok := kept.(*appsv1.Deployment); ok { // so that its controller numbers revisions (deployment strategy.go)
+			object(kept).SetAnnotations(m.GetAnnotations())
+		}
 		next, m = kept, object(kept)
 	} else {
 		setField(next, old, "Status")
@@ -228,12 +231,13 @@ func (s *Server) publish(verb string, obj runtime.Object) {
 func (s *Server) sign(r *http.Request, t target, obj runtime.Object) {
 	manager := r.URL.Query().Get("fieldManager")
 	agent := r.Header.Get("User-Agent")
+	program, _, _ := strings.Cut(agent, "/")
 	switch {
 	case manager != "":
-	case strings.HasSuffix(agent, "-controller"):
-		manager = "kube-controller-manager"
+	case strings.HasSuffix(agent, "-controller") && strings.HasSuffix(program, ".test"):
+		manager = "kube-controller-manager" // a test's own process stands for the control plane
 	default:
-		manager, _, _ = strings.Cut(agent, "/")
+		manager = program
 	}
 	s.signAs(manager, t.subresource, obj)
 }
@@ -267,7 +271,13 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, t target) {
 	w.WriteHeader(http.StatusOK)
 	flush, out := w.(http.Flusher), json.NewEncoder(w)
 	flush.Flush()
+	cut := s.cut()
 	for {
+		select {
+		case <-cut: // nothing that was written since is told
+			return
+		default:
+		}
 		s.data.Lock()
 		if from < s.oldest {
 			s.data.Unlock()
@@ -285,7 +295,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, t target) {
 		flush.Flush()
 		select {
 		case <-news:
-		case <-s.cut():
+		case <-cut:
 			return
 		case <-r.Context().Done():
 			return

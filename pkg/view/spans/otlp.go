@@ -73,7 +73,7 @@ type (
 // Times are those of the run's own clock, from its start time on.
 func OTLP(w io.Writer, plan *v1alpha1.RolloutPlan) error {
 	hash := sha256.New()
-	if err := view.JSONL(hash, plan); err != nil {
+	if err := view.Lines(hash, plan); err != nil {
 		return err
 	}
 	o := &otlpWriter{
