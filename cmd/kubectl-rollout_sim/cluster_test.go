@@ -23,6 +23,7 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/controller/replicaset"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/live"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/live/livetest"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/manifest"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 )
 
@@ -37,6 +38,14 @@ var clusters = map[string]func(*livetest.Server){
 		s.Allowed = func(verb, resource, namespace string) bool {
 			return namespace == "team" && (verb == "get" || verb == "list") && slices.Contains([]string{"deployments", "replicasets", "pods"}, resource)
 		}
+	},
+	// argocd is to who may do what docs/integrations/argocd-presync.yaml says.
+	"argocd": func(s *livetest.Server) {
+		h, err := readHook()
+		if err != nil {
+			panic(err)
+		}
+		s.Allowed = h.allows
 	},
 	"nobody": func(s *livetest.Server) { s.Allowed = func(string, string, string) bool { return false } },
 	"webhook": func(s *livetest.Server) {
@@ -76,9 +85,46 @@ var clusters = map[string]func(*livetest.Server){
 		s.Live, s.Now = true, func() time.Time { return time.Now().Add(5 * time.Minute) }
 	},
 	// idle has no controllers.
-	"idle":  func(s *livetest.Server) { s.Live, s.Now = true, time.Now },
+	"idle": func(s *livetest.Server) { s.Live, s.Now = true, time.Now },
+	// dumped is what examples/dump.yaml was taken of: a rollout half way, in default.
+	"dumped": func(s *livetest.Server) {
+		s.Objects, s.Now = dumped(), func() time.Time { return noon.Add(3 * time.Second) }
+	},
+	// leased is idle, with the lease of a kube-controller-manager.
+	"leased": func(s *livetest.Server) {
+		s.Live, s.Now = true, time.Now
+		s.Objects = append(s.Objects, livetest.ManagerLease(time.Now()))
+	},
+	// managed is rolling, with that lease.
+	"managed": func(s *livetest.Server) {
+		s.Live, s.Now = true, time.Now
+		s.Objects = append(s.Objects, livetest.ManagerLease(time.Now()))
+	},
+	// leaseless is idle, to a user who may not read leases.
+	"leaseless": func(s *livetest.Server) {
+		s.Live, s.Now = true, time.Now
+		s.Allowed = func(_, resource, _ string) bool { return resource != "leases" }
+	},
+	// lockless is idle, to a user who may only read leases.
+	"lockless": func(s *livetest.Server) {
+		s.Live, s.Now = true, time.Now
+		s.Allowed = func(verb, resource, _ string) bool { return resource != "leases" || verb == "get" || verb == "list" }
+	},
 	"v1.31": func(s *livetest.Server) { s.Version = "v1.31.4-eks-0a1b2c3" },
 	"v1.99": func(s *livetest.Server) { s.Version = "v1.99.0" },
+}
+
+// dumped are the objects of examples/dump.yaml.
+func dumped() []runtime.Object {
+	set, err := manifest.Reader{Mode: manifest.Lenient}.Read(root + "/examples/dump.yaml")
+	if err != nil {
+		panic(err)
+	}
+	var objects []runtime.Object
+	for _, item := range set.Items {
+		objects = append(objects, item.Object)
+	}
+	return objects
 }
 
 // fail makes a pod one whose image cannot be pulled.
@@ -108,9 +154,13 @@ func cluster(ts *testscript.TestScript, neg bool, args []string) {
 	server.Start()
 	ts.Defer(server.Close)
 	if server.Live {
-		roll(ts, server, args[0] != "idle" && args[0] != "viewing")
+		roll(ts, server, !slices.Contains([]string{"idle", "viewing", "leased", "leaseless", "lockless"}, args[0]))
 	}
-	path, err := server.Kubeconfig(ts.MkAbs("."), "team")
+	namespace := "team"
+	if args[0] == "dumped" {
+		namespace = "default"
+	}
+	path, err := server.Kubeconfig(ts.MkAbs("."), namespace)
 	ts.Check(err)
 	ts.Setenv("KUBECONFIG", path)
 	running.Store(ts, server)
@@ -166,7 +216,7 @@ func edit(ts *testscript.TestScript, _ bool, args []string) {
 func meanwhile(ts *testscript.TestScript, _ bool, args []string) {
 	server := serverOf(ts)
 	if len(args) != 2 {
-		ts.Fatalf("usage: meanwhile DELAY cut|compact|throttle|expire|remove|resume, after cluster")
+		ts.Fatalf("usage: meanwhile DELAY cut|compact|throttle|expire|remove|resume|publish, after cluster")
 	}
 	after, err := time.ParseDuration(args[0])
 	ts.Check(err)
@@ -179,6 +229,12 @@ func meanwhile(ts *testscript.TestScript, _ bool, args []string) {
 		"resume": func() {
 			server.Edit("kubectl-rollout", "deployments", "team", "web", func(obj runtime.Object) { obj.(*appsv1.Deployment).Spec.Paused = false })
 		},
+		"publish": func() { // as another Deployment controller would
+			server.Edit("kube-controller-manager", "deployments", "team", "web", func(obj runtime.Object) {
+				d := obj.(*appsv1.Deployment)
+				d.Status.ObservedGeneration, d.Status.UpdatedReplicas = 99, 0
+			})
+		},
 		"expire": func() {
 			_ = writeCredential(credential, "second") // it is seen when the token is not good
 			server.Accept("second")
@@ -189,6 +245,37 @@ func meanwhile(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%s cannot happen", args[1])
 	}
 	later(server, after, what)
+}
+
+// midway waits until a rollout of deployment/web is in its midst: some new pods
+// are there, and some old ones.
+func midway(ts *testscript.TestScript, _ bool, _ []string) {
+	server := serverOf(ts)
+	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(10 * time.Millisecond) {
+		if old, fresh := server.Count("pods", "team", isOf("app:1")), server.Count("pods", "team", isOf("app:2")); old > 0 && fresh > 3 {
+			return
+		}
+	}
+	ts.Fatalf("no rollout in its midst after a minute")
+}
+
+// paused waits until deployment/web is paused, and whoever did so has seen it.
+func paused(ts *testscript.TestScript, _ bool, _ []string) {
+	server := serverOf(ts)
+	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(10 * time.Millisecond) {
+		if d, ok := server.Get("deployments", "team", "web").(*appsv1.Deployment); ok && d.Spec.Paused {
+			time.Sleep(time.Second)
+			return
+		}
+	}
+	ts.Fatalf("no pause after a minute")
+}
+
+func isOf(image string) func(runtime.Object) bool {
+	return func(obj runtime.Object) bool {
+		pod := obj.(*corev1.Pod)
+		return pod.Labels["app"] == "web" && pod.Spec.Containers[0].Image == image
+	}
 }
 
 // plugin makes the user's token one that a credential plugin gives: plugin.

@@ -17,8 +17,8 @@ const root = "../.."
 
 func documents(t *testing.T) []string {
 	t.Helper()
-	out := []string{filepath.Join(root, "README.md")}
-	for _, pattern := range []string{"docs/*.md", "docs/decisions/*.md"} {
+	var out []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil || len(found) == 0 {
 			t.Fatalf("no documents at %s: %v", pattern, err)
@@ -28,8 +28,8 @@ func documents(t *testing.T) []string {
 	return out
 }
 
-// TestDocuments runs every command of the console blocks in README.md and docs/
-// and compares what it prints with what the document says it prints.
+// TestDocuments runs every command of the console blocks of the checkout's
+// Markdown files and compares what it prints with what the document says it prints.
 func TestDocuments(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("the documents' commands need sh")
@@ -87,7 +87,7 @@ func replay(t *testing.T, document string) (string, int) {
 func printed(t *testing.T, command string) string {
 	cmd := exec.Command("sh", "-c", `kubectl() { shift; kubectl-rollout_sim "$@"; }; exec 2>&1; `+command)
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "NO_COLOR=1", "KUBECONFIG="+filepath.Join(t.TempDir(), "none"))
+	cmd.Env = append(os.Environ(), "NO_COLOR=1", "KUBECONFIG="+filepath.Join(t.TempDir(), "none"), "KUBERNETES_SERVICE_HOST=")
 	out, err := cmd.Output()
 	if err != nil && len(out) == 0 {
 		t.Fatalf("%s: %v", command, err)

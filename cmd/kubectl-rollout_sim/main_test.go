@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,12 +20,20 @@ func TestMain(m *testing.M) {
 
 // TestScript runs the real main on the scripts of testdata/script.
 func TestScript(t *testing.T) {
+	params := scriptParams(t)
+	params.Dir = "testdata/script"
+	testscript.Run(t, params)
+}
+
+// scriptParams are what scripts find: the folder of examples, no kubeconfig,
+// inputs that are bad, and the commands that they have besides testscript's.
+func scriptParams(t *testing.T) testscript.Params {
+	t.Helper()
 	examples, err := filepath.Abs("../../examples")
 	if err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+	return testscript.Params{
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("EXAMPLES", examples)
@@ -33,10 +42,10 @@ func TestScript(t *testing.T) {
 			return writeBadFiles(env.WorkDir)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "oneerror": oneError, "cluster": cluster, "requests": requests,
-			"edit": edit, "meanwhile": meanwhile, "plugin": plugin, "workload": workload, "sametail": sameTail, "pick": pick,
+			"exits": exits, "oneerror": oneError, "cluster": cluster, "serve": serve, "requests": requests,
+			"edit": edit, "meanwhile": meanwhile, "midway": midway, "paused": paused, "ends": ends, "plugin": plugin, "workload": workload, "sametail": sameTail, "pick": pick,
 		},
-	})
+	}
 }
 
 // writeBadFiles makes the inputs that a script cannot hold.
@@ -78,6 +87,24 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d\n%s", got, want, ts.ReadFile("stderr"))
 	}
+}
+
+// result is the line that says how a rollout ends.
+var result = regexp.MustCompile(`(?m)^result +(\S+?),? .*$`)
+
+// ends checks how the real rollout that was followed last has ended, which is
+// told after the plan's own end, and puts what was told of it into followed.txt:
+// ends VERDICT.
+func ends(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: ends VERDICT")
+	}
+	plan, real, found := strings.Cut(ts.ReadFile("stdout"), "  world         a real rollout\n")
+	told := result.FindAllStringSubmatch(real, -1)
+	if !found || len(result.FindAllString(plan, -1)) != 1 || len(told) != 1 || told[0][1] != args[0] {
+		ts.Fatalf("the real rollout is told to end as %q, want %s", told, args[0])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("followed.txt"), []byte(real), 0o600))
 }
 
 // oneError checks that the last program printed nothing but one error, which
