@@ -161,10 +161,18 @@ func (c *Cluster) RestartAPIServer(ctx context.Context, flags ...string) error {
 }
 
 // Kill ends one program as a crash would. Only the API server can be started again.
-func (c *Cluster) Kill(program Program) error {
-	i := slices.IndexFunc(c.running, func(p *process) bool { return p.name == string(program) })
+func (c *Cluster) Kill(program Program) error { return c.end(string(program)) }
+
+// StopNode ends what plays a node's kubelet, as a crash of the machine would:
+// no sign of life comes from it any more, and it hears of nothing. Options.Stoppable
+// must have been set.
+func (c *Cluster) StopNode(name string) error { return c.end(kubeletOf(name)) }
+
+// end kills the process of a name.
+func (c *Cluster) end(name string) error {
+	i := slices.IndexFunc(c.running, func(p *process) bool { return p.name == name })
 	if i < 0 {
-		return fmt.Errorf("%s is not running", program)
+		return fmt.Errorf("%s is not running", name)
 	}
 	p := c.running[i]
 	c.running = slices.Delete(c.running, i, i+1)
@@ -176,7 +184,7 @@ func (c *Cluster) Kill(program Program) error {
 func (c *Cluster) Close() error {
 	var errs []error
 	for i := len(c.running) - 1; i >= 0; i-- {
-		errs = append(errs, c.Kill(Program(c.running[i].name)))
+		errs = append(errs, c.end(c.running[i].name))
 	}
 	return errors.Join(append(errs, c.watchdog.close())...)
 }

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -66,6 +67,34 @@ func TestEverything(t *testing.T) {
 	if got := kubectl(t, c, "", "get", "node", "node-4", "-o", "jsonpath={.status.allocatable.cpu}"); got != "64" {
 		t.Errorf("the last node added has %s CPUs", got)
 	}
+}
+
+// A node that is stopped answers nothing any more; the other goes on.
+func TestStopNode(t *testing.T) {
+	c := cluster.ForTest(t, cluster.Options{Nodes: 2, Stoppable: true, Kubectl: true})
+	kubectl(t, c, strings.Join([]string{pod("lost", "node-0"), pod("kept", "node-1")}, "---"), "apply", "-f", "-")
+	kubectl(t, c, "", "wait", "pod/lost", "pod/kept", "--for=condition=Ready", "--timeout=60s")
+	if err := c.StopNode("node-0"); err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, c, "", "delete", "pod/lost", "pod/kept", "--wait=false")
+	kubectl(t, c, "", "wait", "pod/kept", "--for=delete", "--timeout=60s")
+	time.Sleep(2 * time.Second) // as long again as the other took to go, and longer
+	if got := kubectl(t, c, "", "get", "pods", "-o", "jsonpath={.items[*].metadata.name} {.items[*].metadata.deletionGracePeriodSeconds}"); got != "lost 1" {
+		t.Errorf("pods: %q", got)
+	}
+	if err := c.StopNode("node-0"); err == nil {
+		t.Error("a node is stopped twice")
+	}
+}
+
+func pod(name, node string) string {
+	return fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata: {name: %s}
+spec: {nodeName: %s, terminationGracePeriodSeconds: 1, containers: [{name: web, image: "nginx:1"}]}
+`, name, node)
 }
 
 func TestNothingIsLeft(t *testing.T) {

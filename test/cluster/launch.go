@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 // part is how one program is started and where it says how it is.
 type part struct {
+	name   string // of the process and its log; "" is the program's
 	flags  []string
 	health string // answers 200 once the program is healthy
 }
@@ -40,7 +42,7 @@ func (c *Cluster) launch(ctx context.Context, program Program, on func(port int)
 func (c *Cluster) run(ctx context.Context, program Program, how part) (portTaken bool, err error) {
 	began := time.Now()
 	flags := slices.Concat(how.flags, c.options.Flags[program])
-	p, err := startProcess(c.dir, string(program), c.paths[program], flags)
+	p, err := startProcess(c.dir, cmp.Or(how.name, string(program)), c.paths[program], flags)
 	if err != nil {
 		return false, err
 	}
@@ -52,7 +54,7 @@ func (c *Cluster) run(ctx context.Context, program Program, how part) (portTaken
 		taken := p.ended() && p.portTaken()
 		return taken, fmt.Errorf("%w\n%s", err, p.tail())
 	}
-	fmt.Fprintf(c.options.Progress, "%s is ready after %s\n", program, time.Since(began).Round(time.Millisecond))
+	fmt.Fprintf(c.options.Progress, "%s is ready after %s\n", p.name, time.Since(began).Round(time.Millisecond))
 	return false, nil
 }
 

@@ -62,8 +62,10 @@ func (c *Cluster) unlimited() (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(cfg)
 }
 
+func nodeName(i int) string { return "node-" + strconv.Itoa(i) }
+
 func node(i int, capacity corev1.ResourceList) *corev1.Node {
-	name := "node-" + strconv.Itoa(i)
+	name := nodeName(i)
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        name,

@@ -15,6 +15,9 @@ type Options struct {
 	Nodes int
 	// NodeSize is what each node offers; fields left empty are roomy.
 	NodeSize NodeSize
+	// Stoppable gives each of Nodes a kwok of its own, which StopNode ends.
+	// Nodes that are added later have none.
+	Stoppable bool
 	// Kwok starts kwok without nodes too, for nodes that come later.
 	Kwok bool
 	// Kubectl has kubectl built, for the method of that name.

@@ -99,13 +99,30 @@ func (c *Cluster) behind(port int, flags ...string) part {
 	}
 }
 
+// startKwok starts one kwok for all nodes, or one for each.
 func (c *Cluster) startKwok(ctx context.Context) error {
+	if !c.options.Stoppable {
+		return c.launchKwok(ctx, "", "--manage-all-nodes")
+	}
+	for i := range c.options.Nodes {
+		if err := c.launchKwok(ctx, kubeletOf(nodeName(i)), "--manage-single-node="+nodeName(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kubeletOf is what the process is called that plays one node.
+func kubeletOf(node string) string { return string(Kwok) + "-" + node }
+
+func (c *Cluster) launchKwok(ctx context.Context, name, manages string) error {
 	_, err := c.launch(ctx, Kwok, func(port int) part {
 		return part{
+			name: name,
 			flags: []string{
 				"--kubeconfig=" + c.adminFile(),
 				"--config=" + filepath.Join(filepath.Dir(c.paths[Kwok]), stagesFile),
-				"--manage-all-nodes",
+				manages,
 				"--node-lease-duration-seconds=40",
 				"--server-address=" + loopback + ":" + strconv.Itoa(port),
 			},

@@ -16,79 +16,94 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 	"github.com/rollout-sim/kubectl-rollout-sim/test/cluster"
 )
 
-// followed is a real rollout that apply makes and follows to its end.
+// followed is a scenario whose changes apply makes and follows to their end.
 type followed struct {
-	name    string
-	before  app
-	also    string
-	args    []string
-	input   string
-	code    int
-	verdict v1alpha1.Verdict
+	scenario
+	flags []string // of its apply, besides
+	// ends is how its last change ends where that is not Complete. Those before
+	// it end as paused.
+	ends v1alpha1.Verdict
 }
 
+// rollouts are all scenarios of docs/accuracy.md, and other ways to make a change.
 func rollouts() []followed {
-	image := []string{"deploy/web", "--image", "app=" + v2}
-	undone := rolling(4, "1", "0")
-	undone.deadline = 6
-	stuck := undone.with(v2)
-	stuck.ready = time.Hour
-	full := change(rolling(3, "1", "0"), func(a *app) { a.deadline = 6 })
-	return []followed{
-		{name: "25% and 25%", before: web(10), args: image, verdict: v1alpha1.Complete},
-		{name: "surge 0", before: rolling(6, "0", "2"), args: image, verdict: v1alpha1.Complete},
-		{name: "unavailable 0", before: rolling(6, "2", "0"), args: image, verdict: v1alpha1.Complete},
-		{name: "Recreate", before: change(web(4), func(a *app) { a.recreate = true }), args: image, verdict: v1alpha1.Complete},
-		{name: "minReadySeconds", before: change(web(4), func(a *app) { a.minReady = 3 }), args: image, verdict: v1alpha1.Complete},
-		{name: "scale", before: web(4), args: []string{"deploy/web", "--replicas", "9"}, verdict: v1alpha1.Complete},
-		{name: "restart", before: web(3), args: []string{"deploy/web", "--restart"}, verdict: v1alpha1.Complete},
-		{name: "manifest", before: web(3), args: []string{"-f", "-", "--server-side", "--force-conflicts"}, input: web(3).with(v3).manifest(), verdict: v1alpha1.Complete},
-		{name: "never ready", before: undone, args: []string{"-f", "-"}, input: stuck.manifest(), code: 4, verdict: v1alpha1.DeadlineExceeded},
-		{name: "full quota", before: full, also: "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: team}\nspec: {hard: {pods: 3}}\n",
-			args: append(slices.Clone(image), "--fail-fast"), code: 4, verdict: v1alpha1.DeadlineExceeded},
+	deadline := map[string]bool{"full quota, no pod to spare": true, "full quota, one pod to spare": true,
+		"image that never gets ready": true, "anti-affinity, no node to spare": true}
+	var out []followed
+	for _, sc := range scenarios() {
+		f := followed{scenario: sc, ends: v1alpha1.Complete}
+		if deadline[sc.name] {
+			f.ends = v1alpha1.DeadlineExceeded
+		}
+		out = append(out, f)
 	}
+	full := quota("full quota, given up", change(rolling(3, "1", "0"), func(a *app) { a.deadline = 60 }), 3)
+	return append(out,
+		followed{scenario: settled(web(4), verb([]string{"deploy/web", "--replicas", "9"})).named("scale"), ends: v1alpha1.Complete},
+		followed{scenario: settled(web(3), verb([]string{"deploy/web", "--restart"})).named("restart"), ends: v1alpha1.Complete},
+		followed{scenario: settled(web(3), move{apply: []app{web(3).with(v3)}}).named("server-side apply"),
+			flags: []string{"--server-side", "--force-conflicts"}, ends: v1alpha1.Complete},
+		followed{scenario: full, flags: []string{"--fail-fast"}, ends: v1alpha1.LimitReached})
 }
 
-// TestApply follows rollouts of the real controllers. Each ends as it should,
-// every step of them is one that our arithmetic gives, and the recording shows
-// the same again.
+// exitCodes are those of apply by how the real rollout ends.
+var exitCodes = map[v1alpha1.Verdict]int{v1alpha1.Complete: 0, v1alpha1.Paused: 0, v1alpha1.DeadlineExceeded: 4, v1alpha1.LimitReached: 4}
+
+// TestApply follows rollouts of the real controllers. Each ends as it should
+// and with the right exit code, every step of them is one that our arithmetic
+// gives, and the recording shows the same again.
 func TestApply(t *testing.T) {
 	s := newStage(t)
-	for i, f := range rollouts() {
-		t.Run(f.name, func(t *testing.T) { s.follow(t, f, "apply-"+strconv.Itoa(i+1)) })
+	s.kubectl(t, "", "label", "node", "node-0", "room=narrow")
+	s.kubectl(t, "", "label", "node", "node-1", "node-2", "node-3", "room=apart")
+	all := rollouts()
+	inLanes(t, len(all), func(i int) (string, int) { return all[i].name, all[i].weight() }, func(t *testing.T, i int) {
+		s.followAll(t, all[i], "apply-"+strconv.Itoa(i+1))
+	})
+}
+
+// followAll sets a scenario up, and makes and follows its changes.
+func (s *stage) followAll(t *testing.T, f followed, namespace string) {
+	x := s.scene(t, namespace)
+	defer s.kubectl(t, "", "delete", "namespace", namespace, fmt.Sprintf("--wait=%t", f.paced))
+	if f.also != "" {
+		x.do(t, f.also, "apply", "-f", "-")
+	}
+	for _, apps := range f.start {
+		x.settle(t, apps)
+	}
+	for _, args := range f.begun {
+		mark := x.recorder.mark()
+		x.do(t, "", args...)
+		x.awaitCalm(t, mark)
+	}
+	for i, m := range f.moves {
+		ends := f.ends
+		if i < len(f.moves)-1 {
+			ends = v1alpha1.Paused
+		}
+		args, input := slices.Clone(m.plan), ""
+		if len(m.apply) > 0 {
+			args, input = append([]string{"-f", "-"}, args...), manifests(m.apply)
+		}
+		x.follow(t, append(args, f.flags...), input, ends)
 	}
 }
 
-func (s *stage) follow(t *testing.T, f followed, namespace string) {
-	_, err := s.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.kubectl(t, "", "delete", "namespace", namespace, "--wait=false")
-	in := []string{"--namespace", namespace}
-	if f.also != "" {
-		s.kubectl(t, f.also, append([]string{"apply", "-f", "-"}, in...)...)
-	}
-	s.kubectl(t, f.before.manifest(), append([]string{"apply", "-f", "-"}, in...)...)
-	s.kubectl(t, "", append([]string{"rollout", "status", "deploy/web", "--timeout=120s"}, in...)...)
+func (x *scene) follow(t *testing.T, args []string, input string, ends v1alpha1.Verdict) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "trace.jsonl")
-	args := slices.Concat([]string{"rollout-sim", "apply"}, f.args, in, []string{"--yes", "--driver", "cluster", "--timeout", "120s", "--width", "200", "--record", file})
-	shown, code := s.run(t, f.input, args...)
+	shown, code := x.run(t, input, slices.Concat([]string{"rollout-sim", "apply"}, args,
+		[]string{"--namespace", x.namespace, "--yes", "--driver", "cluster", "--timeout", "240s", "--width", "200", "--record", file})...)
 	t.Logf("exit code %d\n%s", code, shown)
-	if code != f.code {
-		t.Errorf("exit code %d, want %d", code, f.code)
-	}
-	plan := decode(t, s.kubectl(t, "", "rollout-sim", "replay", file, "-o", "json"))
-	if plan.Status.Verdict != f.verdict && !(f.code != 0 && plan.Status.Verdict.WorseThan(v1alpha1.Complete)) {
-		t.Errorf("verdict %s, want %s", plan.Status.Verdict, f.verdict)
+	plan := decode(t, x.kubectl(t, "", "rollout-sim", "replay", file, "-o", "json"))
+	if plan.Status.Verdict != ends || code != exitCodes[ends] {
+		t.Errorf("it ends as %s with exit code %d, want %s and %d", plan.Status.Verdict, code, ends, exitCodes[ends])
 	}
 	for _, e := range plan.Events {
 		if b, ok := e.Detail.(trace.Budgeted); ok && b.Rule == trace.Unexplained {
@@ -96,7 +111,7 @@ func (s *stage) follow(t *testing.T, f followed, namespace string) {
 			t.Errorf("a step of the real controller is not explained: %s", line)
 		}
 	}
-	again := s.kubectl(t, "", "rollout-sim", "replay", file, "--width", "200")
+	again := x.kubectl(t, "", "rollout-sim", "replay", file, "--width", "200")
 	if kept := beside.ReplaceAllString(shown, ""); again == "" || !strings.HasSuffix(kept, beside.ReplaceAllString(again, "")) {
 		t.Errorf("the recording does not look the same:\n%s", again)
 	}
@@ -179,7 +194,7 @@ func TestApplyEmbedded(t *testing.T) {
 	s := &stage{cluster: cluster.ForTest(t, o)}
 	s.path = install(t) + string(os.PathListSeparator) + os.Getenv("PATH")
 	shown, code := s.run(t, web(5).manifest(), "rollout-sim", "apply", "-f", "-", "--yes", "--driver", "embedded", "--timeout", "60s", "--width", "200")
-	if code != 0 || !strings.Contains(shown, "result     Complete after") {
+	if _, real, _ := strings.Cut(shown, "a real rollout\n"); code != 0 || !strings.Contains(real, "result     Complete after") {
 		t.Errorf("exit code %d\n%s", code, shown)
 	}
 }

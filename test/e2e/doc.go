@@ -5,7 +5,7 @@
 //
 //	go test ./e2e -timeout 30m                  compare
 //	go test ./e2e -timeout 30m -args -rewrite   compare and write docs/accuracy.md
-//	go test ./e2e -timeout 30m -args -record    also play anew what is kept in testdata
+//	go test ./e2e -timeout 30m -args -record    also play the large scenarios anew, whose real runs are kept in testdata
 //	go test ./e2e -run 'TestPredictions/undo'   one scenario
 //
 // docs/accuracy.md tells what is compared and how it is judged.

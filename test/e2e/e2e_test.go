@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -32,10 +34,12 @@ func TestPredictions(t *testing.T) {
 	s := newStage(t)
 	s.kubectl(t, "", "label", "node", "node-0", "room=narrow")
 	s.kubectl(t, "", "label", "node", "node-1", "node-2", "node-3", "room=apart")
-	var rows []row
-	for i, sc := range scenarios() {
-		t.Run(sc.name, func(t *testing.T) { rows = append(rows, s.judge(t, sc, "scenario-"+strconv.Itoa(i+1))...) })
-	}
+	all := scenarios()
+	judged := make([][]row, len(all))
+	inLanes(t, len(all), func(i int) (string, int) { return all[i].name, all[i].weight() }, func(t *testing.T, i int) {
+		judged[i] = s.judge(t, all[i], "scenario-"+strconv.Itoa(i+1))
+	})
+	rows := slices.Concat(judged...)
 	t.Log("\n" + table(rows))
 	if off := offScenarios(rows); len(off) > 1 {
 		t.Errorf("more than one scenario went otherwise than predicted: %s", strings.Join(off, "; "))
@@ -43,6 +47,30 @@ func TestPredictions(t *testing.T) {
 	if *rewrite {
 		writeSection(t, "Scenarios", table(rows))
 	}
+}
+
+// room is how many replicas the scenarios that are played at the same time may
+// have. They share the controllers' limits, 20 requests a second and 30 at
+// once, of which a rollout of ten replicas takes some twenty when it begins.
+const room = 16
+
+// inLanes runs n tests of so much weight each beside one another, as far as
+// there is room, in their order. One too heavy for that runs alone.
+func inLanes(t *testing.T, n int, of func(i int) (name string, weight int), test func(t *testing.T, i int)) {
+	lanes := semaphore.NewWeighted(room)
+	var all sync.WaitGroup
+	for i := range n {
+		name, weight := of(i)
+		weight = min(weight, room)
+		if err := lanes.Acquire(t.Context(), int64(weight)); err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			defer lanes.Release(int64(weight))
+			t.Run(name, func(t *testing.T) { test(t, i) })
+		})
+	}
+	all.Wait()
 }
 
 // attempts is how often a scenario is really played, at most, until it goes as

@@ -63,6 +63,27 @@ func TestPredictionIsJudgedByRealRuns(t *testing.T) {
 	}
 }
 
+// Strictly, the order has to be a real one, and so have the pods.
+func TestStrictRule(t *testing.T) {
+	run := large(11*time.Second, 75, [2]int32{50, 75}, [2]int32{25, 100})
+	other := large(12*time.Second, 77, [2]int32{52, 73}, [2]int32{27, 98})
+	real := spread{replicas: 100, runs: []rolled{run, other}}
+	for name, test := range map[string]struct {
+		predicted rolled
+		want      []string
+	}{
+		"the order of one, as long as the other": {large(12*time.Second, 75, [2]int32{50, 75}, [2]int32{25, 100}), nil},
+		"four pods off":                          {large(12*time.Second, 75, [2]int32{46, 79}, [2]int32{25, 100}), []string{"sizes"}},
+		"longer than all":                        {large(14*time.Second, 75, [2]int32{50, 75}, [2]int32{25, 100}), []string{"duration"}},
+		"fewer available than any":               {large(11*time.Second, 74, [2]int32{50, 75}, [2]int32{25, 100}), []string{"pods"}},
+		"between the fewest available of two":    {large(11*time.Second, 76, [2]int32{50, 75}, [2]int32{25, 100}), []string{"pods"}},
+	} {
+		if got := real.strictly(test.predicted); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
 // The fewest available may be what no real run shows, when another seed's are.
 func TestOtherSeedsCount(t *testing.T) {
 	run := large(11*time.Second, 75, [2]int32{50, 75}, [2]int32{25, 100})
@@ -97,19 +118,19 @@ func TestRunsAreKept(t *testing.T) {
 
 // What becomes of a node and its pods is compared by who, not by the order of all.
 func TestStoriesAreCompared(t *testing.T) {
-	recorded := story{{50, "node-0", "Ready=Unknown"}, {60, "lost-1", "deleted"}, {61, "new-1", "Pending"}}
+	predicted := story{{50, "node-0", "Ready=Unknown"}, {60, "lost-1", "deleted"}, {61, "new-1", "Pending"}}
 	for name, test := range map[string]struct {
 		told story
 		want int
 	}{
-		"the same":           {recorded, 0},
+		"the same":           {predicted, 0},
 		"a little later":     {story{{61, "new-1", "Pending"}, {54, "node-0", "Ready=Unknown"}, {64, "lost-1", "deleted"}}, 0},
 		"much later":         {story{{50, "node-0", "Ready=Unknown"}, {77, "lost-1", "deleted"}, {61, "new-1", "Pending"}}, 1},
 		"something else":     {story{{50, "node-0", "Ready=False"}, {60, "lost-1", "deleted"}, {61, "new-1", "Pending"}}, 1},
 		"nothing":            {nil, 3},
-		"one more than that": {append(slices.Clone(recorded), happening{62, "new-2", "Pending"}), 1},
+		"one more than that": {append(slices.Clone(predicted), happening{62, "new-2", "Pending"}), 1},
 	} {
-		if got := test.told.differences(recorded); len(got) != test.want {
+		if got := predicted.differences(test.told); len(got) != test.want {
 			t.Errorf("%s: %d differences, want %d: %q", name, len(got), test.want, got)
 		}
 	}

@@ -1,12 +1,14 @@
 package e2e
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -81,7 +83,7 @@ func table(rows []row) string {
 			first, last := least(append(slices.Clone(s.otherwise), r.predicted))
 			seconds += fmt.Sprintf(" (%.1f to %.1f)", shortest.Seconds(), longest.Seconds())
 			pods += fmt.Sprintf(" (%d to %d predicted, %d to %d real)", first, last, low, high)
-			off += "; " + s.likeness(r.predicted)
+			off += "; strictly " + cmp.Or(strings.Join(s.strictly(r.predicted), ", "), "none") + "; " + s.likeness(r.predicted)
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", r.title(), r.predicted.line(), r.real.line(),
 			seconds, pods, both(r.predicted.verdict, r.real.verdict), off)
@@ -108,9 +110,15 @@ func both(predicted, real string) string {
 	return predicted + " → " + real
 }
 
+// writing keeps tests that run at the same time from writing over each other.
+var writing sync.Mutex
+
 // writeSection replaces what stands under a heading of docs/accuracy.md.
 func writeSection(t *testing.T, heading, body string) {
 	t.Helper()
+	t.Helper()
+	writing.Lock()
+	defer writing.Unlock()
 	path := filepath.Join("..", "..", "docs", "accuracy.md")
 	data, err := os.ReadFile(path)
 	if err != nil {

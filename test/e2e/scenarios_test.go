@@ -17,6 +17,20 @@ type scenario struct {
 	paced bool
 }
 
+// weight is how many replicas it has, at first.
+func (s scenario) weight() (replicas int) {
+	var first []app
+	if len(s.start) > 0 {
+		first = s.start[0]
+	} else if len(s.moves) > 0 {
+		first = s.moves[0].apply
+	}
+	for _, a := range first {
+		replicas += a.replicas
+	}
+	return replicas
+}
+
 // move is a change that is planned, made and compared.
 type move struct {
 	name string

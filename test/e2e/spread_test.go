@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-var rerecord = flag.Bool("record", false, "play each large scenario, and the node that stops, anew and keep what was real")
+var rerecord = flag.Bool("record", false, "play each large scenario anew and keep what was real")
 
 // spread is several real runs of one change, for one so large that the limit on
 // the controllers' calls sets its pace. How many pods a ReplicaSet's controller
@@ -48,6 +48,22 @@ func (s spread) errors(predicted rolled) (out []string) {
 	}
 	if predicted.verdict != today.verdict {
 		out = append(out, "verdict")
+	}
+	return out
+}
+
+// strictly are the errors by the rule that the small scenarios are held to: the
+// order is one that the real cluster shows, duration, most pods and fewest
+// available are those of a real run.
+func (s spread) strictly(predicted rolled) (out []string) {
+	if !s.shows(predicted) {
+		out = append(out, "sizes")
+	}
+	if !slices.ContainsFunc(s.runs, func(r rolled) bool { return near(predicted.took, r.took) }) {
+		out = append(out, "duration")
+	}
+	if !slices.ContainsFunc(s.runs, func(r rolled) bool { return predicted.only() == r.only() }) {
+		out = append(out, "pods")
 	}
 	return out
 }

@@ -91,8 +91,13 @@ var quick = []string{"--leader-elect-lease-duration=5s", "--leader-elect-renew-d
 // startEngine starts one that ends with the test at the latest.
 func (p *plane) startEngine(t *testing.T, flags ...string) *engine {
 	t.Helper()
-	args := append([]string{"controllers", "--kubeconfig", p.cluster.kubeconfig}, append(slices.Clone(quick), flags...)...)
-	e := &engine{cmd: exec.Command(p.program, args...), done: make(chan struct{})}
+	return p.launch(t, slices.Concat([]string{"controllers"}, quick, flags)...)
+}
+
+// launch starts a command of the plugin.
+func (p *plane) launch(t *testing.T, args ...string) *engine {
+	t.Helper()
+	e := &engine{cmd: exec.Command(p.program, append(args, "--kubeconfig", p.cluster.kubeconfig)...), done: make(chan struct{})}
 	stderr, err := e.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +110,7 @@ func (p *plane) startEngine(t *testing.T, flags ...string) *engine {
 	t.Cleanup(func() {
 		e.kill()
 		if t.Failed() {
-			t.Logf("the engine said:\n%s", e.said())
+			t.Logf("%s said:\n%s", args[0], e.said())
 		}
 	})
 	return e

@@ -60,6 +60,7 @@ func TestLive(t *testing.T) {
 	p.program = build(t, "../..", "./cmd/kubectl-rollout_sim")
 	p.kubelet(t)
 	t.Run("chaos", p.chaos)
+	t.Run("applied", p.applied)
 	t.Run("lease", p.lease)
 	t.Run("occupied", p.occupied)
 	t.Run("others", p.others)

@@ -27,6 +27,11 @@ metadata: {name: set}
 spec:
   selector: {matchLabels: {app: web}}
   template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: "nginx:1"}]}}`,
+	sim.PersistentVolumeClaims: `
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}`,
 	sim.Pods: `
 apiVersion: v1
 kind: Pod

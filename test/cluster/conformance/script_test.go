@@ -23,6 +23,7 @@ import (
 // Every script under testdata is a list of API calls, each followed by what
 // the server answered and by the watch events it caused:
 //
+//	world                             goes on in a new namespace that holds the input's objects: quotas, limit ranges; a Namespace gives its labels
 //	create RESOURCE                   the input is merged into the resource's smallest manifest
 //	update RESOURCE/NAME [status]     the input is merged into what is stored, and that is PUT
 //	patch RESOURCE/NAME               a strategic merge patch
@@ -70,7 +71,7 @@ func rewriting() bool {
 }
 
 func play(t *testing.T, path string, s server) {
-	p := &player{server: s, names: newNames()}
+	p := &player{server: s, names: newNames(), home: namespaceOf(path)}
 	datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 		return p.names.hide(p.run(t, d))
 	})
@@ -80,6 +81,8 @@ func play(t *testing.T, path string, s server) {
 type player struct {
 	server server
 	names  *names
+	home   string // the namespace that it begins in
+	worlds int    // how many others came after it
 }
 
 // call is one call of a script.
@@ -106,6 +109,9 @@ func (p *player) parse(t *testing.T, d *datadriven.TestData) call {
 }
 
 func (p *player) run(t *testing.T, d *datadriven.TestData) string {
+	if d.Cmd == "world" {
+		return p.begin(t, d.Input)
+	}
 	c := p.parse(t, d)
 	var out strings.Builder
 	if c.verb == "get" {

@@ -20,6 +20,8 @@ import (
 
 // server is an API server, real or simulated, with one namespace to play in.
 type server interface {
+	// begin goes on in a new namespace with objects in it.
+	begin(ns *corev1.Namespace, objs []sim.Object) error
 	create(obj sim.Object) (sim.Object, error)
 	get(resource, name string) (sim.Object, error)
 	update(obj sim.Object, subresource string) (sim.Object, error)
@@ -62,7 +64,7 @@ func newRealServer(ctx context.Context, cfg *rest.Config, namespace string) (*re
 	}
 	s := &realServer{
 		ctx: ctx, namespace: namespace, watches: map[string]watch.Interface{},
-		clients: map[string]*rest.RESTClient{sim.Deployments: apps, sim.ReplicaSets: apps, sim.Pods: core},
+		clients: map[string]*rest.RESTClient{sim.Deployments: apps, sim.ReplicaSets: apps, sim.Pods: core, sim.PersistentVolumeClaims: core},
 	}
 	for _, name := range []string{namespace, aside} {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}

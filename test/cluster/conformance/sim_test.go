@@ -14,10 +14,10 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
 	"github.com/rollout-sim/kubectl-rollout-sim/plugins/admission"
+	"github.com/rollout-sim/kubectl-rollout-sim/plugins/quota"
 )
 
-// simServer is the simulated API server with the admission plugins that work
-// on their own.
+// simServer is the simulated API server with all of its admission.
 type simServer struct {
 	ctx       context.Context
 	namespace string
@@ -29,10 +29,13 @@ type simServer struct {
 func newSimServer(ctx context.Context, namespace string) *simServer {
 	world := sim.New(sim.Config{
 		Seed: 1, Start: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
-		Plugins: []sim.Plugin{admission.NewTolerations(300, 300), admission.NewPriority()},
+		Plugins: []sim.Plugin{
+			admission.NewNamespaces(), admission.NewLimitRanger(), admission.NewPodSecurity(), admission.NewPriority(),
+			admission.NewTolerations(admission.DefaultSeconds, admission.DefaultSeconds), quota.New(),
+		},
 	})
 	s := &simServer{ctx: ctx, namespace: namespace, world: world, hands: world.Hands("tester"), seen: map[string][]event{}}
-	for _, resource := range []string{sim.Deployments, sim.ReplicaSets, sim.Pods} {
+	for _, resource := range []string{sim.Deployments, sim.ReplicaSets, sim.Pods, sim.PersistentVolumeClaims} {
 		s.hands.Watch(resource, func(c engine.Change) {
 			s.seen[resource] = append(s.seen[resource], event{string(c.Verb), c.New.(sim.Object)})
 		})
