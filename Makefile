@@ -12,7 +12,7 @@ help: ## Show this list
 
 .PHONY: build
 build: ## Build the plugin into bin/
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/kubectl-rollout_sim
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/kubectl-rollout_sim
 
 .PHONY: example
 example: build ## Plan the example rollout of the README
@@ -20,7 +20,7 @@ example: build ## Plan the example rollout of the README
 
 .PHONY: install
 install: ## Install the plugin where kubectl finds it (GOBIN or GOPATH/bin)
-	$(GO) install -trimpath -ldflags '$(LDFLAGS)' ./cmd/kubectl-rollout_sim
+	CGO_ENABLED=0 $(GO) install -trimpath -ldflags '$(LDFLAGS)' ./cmd/kubectl-rollout_sim
 
 .PHONY: test
 test: unit oracle ## Run all tests and static checks
@@ -32,13 +32,14 @@ unit: ## Run what of them needs no code of Kubernetes' own
 	$(GO) test ./...
 
 .PHONY: rewrite
-rewrite: ## Regenerate what data-driven tests and documents expect; read the diff
+rewrite: ## Regenerate what data-driven tests expect, documents and pictures; read the diff
 	$(GO) test $$(grep -rl cockroachdb/datadriven --include=*_test.go pkg plugins | xargs -n1 dirname | sort -u | sed "s,^,./,") -args -rewrite
-	$(GO) test ./cmd/kubectl-rollout_sim -run TestDocuments -args -rewrite
+	$(GO) test ./pkg/view -args -rewrite
+	$(GO) test ./cmd/kubectl-rollout_sim -run 'TestDocuments|TestReference|TestPictures' -args -rewrite
 
 .PHONY: oracle
 oracle: ## Compare with upstream's own code; WORLDS=50000 SEED=7 for longer, others
-	cd test && $(GO) test -count=1 -timeout 0 ./oracle/arithmetic ./oracle/objects ./oracle/mutants
+	cd test && $(GO) test -count=1 -timeout 0 ./oracle/arithmetic ./oracle/objects ./oracle/admission ./oracle/autoscaler ./oracle/mutants
 	cd test/oracle/worlds && $(GO) test -count=1 -timeout 0
 
 .PHONY: cluster
@@ -59,7 +60,7 @@ schedule: tools ## Hold the simulated scheduler against the real one, in process
 
 .PHONY: e2e
 e2e: tools ## Plan and make real rollouts on a real control plane, and compare; REWRITE=1 writes docs/accuracy.md
-	cd test && $(GO) test ./e2e -v -count=1 -timeout 30m $(if $(REWRITE),-args -rewrite)
+	cd test && $(GO) test ./e2e -v -count=1 -timeout 30m -parallel 8 $(if $(REWRITE),-args -rewrite)
 
 .PHONY: live
 live: tools ## Drive a real API server with our controllers, killed at the moments of SEED=1
@@ -81,6 +82,36 @@ bench: build ## Measure rollouts, sweeps, dumps and the start of the command; do
 	$(GO) test ./pkg/manifest -run '^$$' -bench List -benchmem
 	for i in 1 2 3 4 5; do time -p $(BIN) plan --offline -f examples/web.yaml > /dev/null; done
 
+# Tools have a module each, so that none chooses the versions of another, nor of the program.
+TOOLS := $(CURDIR)/bin/tools
+
+$(TOOLS)/%: test/tools/%/go.mod test/tools/%/go.sum
+	cd test/tools/$* && $(GO) build -o $(TOOLS)/ tool
+
+.PHONY: lint
+lint: $(TOOLS)/golangci-lint ## Look for mistakes in all modules
+	for module in . test test/live; do (cd $$module && $(TOOLS)/golangci-lint run ./...) || exit 1; done
+
+.PHONY: vuln
+vuln: $(TOOLS)/govulncheck ## Look for known vulnerabilities; VULNDB=module makes the database of its Go module
+ifeq ($(VULNDB),module)
+	$(GO) -C / run golang.org/x/vulndb/cmd/indexdb@latest -out $(TOOLS)/vulndb -vulns \
+		"$$($(GO) -C / mod download -json golang.org/x/vulndb@latest | sed -n 's,^.*"Dir": "\(.*\)".*,\1,p')/data/osv"
+endif
+	$(TOOLS)/govulncheck $(if $(VULNDB),-db file://$(TOOLS)/vulndb) ./...
+
+.PHONY: dist
+dist: $(TOOLS)/goreleaser $(TOOLS)/cyclonedx-gomod ## Make a snapshot of a release in dist/
+	PATH="$(TOOLS):$$PATH" goreleaser release --snapshot --clean
+
+.PHONY: release
+release: $(TOOLS)/goreleaser $(TOOLS)/cyclonedx-gomod ## Make a release of the tag that is checked out; needs GITHUB_TOKEN
+	PATH="$(TOOLS):$$PATH" goreleaser release --clean
+
+.PHONY: dist-test
+dist-test: dist $(TOOLS)/krew ## Install the snapshot with real krew, and use it through real kubectl
+	cd test && $(GO) test ./dist -count=1 -timeout 60m -args -dist=$(CURDIR)/dist -tools=$(TOOLS)
+
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf bin
+	rm -rf bin dist
