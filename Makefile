@@ -34,7 +34,7 @@ unit: ## Run what of them needs no code of Kubernetes' own
 .PHONY: rewrite
 rewrite: ## Regenerate what data-driven tests expect, documents and pictures; read the diff
 	$(GO) test $$(grep -rl cockroachdb/datadriven --include=*_test.go pkg plugins | xargs -n1 dirname | sort -u | sed "s,^,./,") -args -rewrite
-	$(GO) test ./pkg/view -args -rewrite
+	$(GO) test ./pkg/sim ./pkg/view -args -rewrite
 	$(GO) test ./cmd/kubectl-rollout_sim -run 'TestDocuments|TestReference|TestPictures' -args -rewrite
 
 .PHONY: oracle

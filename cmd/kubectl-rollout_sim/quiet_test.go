@@ -31,6 +31,8 @@ func TestQuiet(t *testing.T) {
 		{"completion bash", false},
 		{"__complete plan --", false},
 		{"__complete plan --detail ", false},
+		{"__complete plan dep", false},
+		{"__complete plan --offline deploy/", false},
 		{"plan --offline -f $EXAMPLES/web.yaml", false},
 		{"plan deploy/web", true},
 	} {

@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const completionLong = `Print a script through which a shell completes commands, flags and their values.
+const completionLong = `Print a script through which a shell completes commands, flags and their values,
+and TYPE/NAME from the cluster, or from the files of --state, --from, -f or -k.
 
 kubectl completes its plugins, this one included, in every shell in which it
 completes itself, once it finds what "completion kubectl" prints on the PATH.

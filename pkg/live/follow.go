@@ -29,7 +29,9 @@ type FollowOptions struct {
 	// Version is the release whose arithmetic explains what is seen.
 	Version rollout.Version
 	// Settle is how long what one watch brings waits for what the others bring,
-	// so that all can be put in order; zero is 120 ms.
+	// so that all can be put in order, unless they are seen to have brought it
+	// already; zero is 240 ms. It is longer while watches are further behind each
+	// other.
 	Settle time.Duration
 	// Trace is told of what happens, in order, one event at a time; nil when
 	// only the state is wanted. It must not block.
@@ -51,6 +53,7 @@ type Follower struct {
 	changed chan struct{}
 
 	inbox inbox
+	away  absence
 	mu    sync.Mutex // of all below
 	deps  map[trace.Ref]*appsv1.Deployment
 	sets  map[trace.Ref]*appsv1.ReplicaSet
@@ -70,7 +73,7 @@ type Follower struct {
 
 // settle is the usual FollowOptions.Settle: streams are not in step with each
 // other, and resource versions put in order what they bring.
-const settle = 120 * time.Millisecond
+const settle = 240 * time.Millisecond
 
 // Follow lists what there is and watches it until ctx ends or Close. Errors are
 // those of the user's rights to watch the workloads, and of ctx.
@@ -82,12 +85,13 @@ func (c *Cluster) Follow(ctx context.Context, o FollowOptions) (*Follower, error
 		o.Settle = settle
 	}
 	f := newFollower(c, o)
+	f.inbox.every = o.Settle / settleBeats
 	ctx, f.stop = context.WithCancel(ctx)
 	if err := f.watch(ctx); err != nil {
 		f.Close()
 		return nil, explain(err)
 	}
-	f.deliver(time.Now(), true)
+	f.deliver(true)
 	f.ended.Go(func() { f.run(ctx) })
 	return f, nil
 }
@@ -201,6 +205,9 @@ func (f *Follower) Observed(ref trace.Ref) bool {
 	return observed >= obj.GetGeneration() && obj.GetGeneration() >= f.mine[obj.GetUID()] && !strings.HasPrefix(manager, engineManager)
 }
 
+// Settled reports whether all that the watches have brought is told.
+func (f *Follower) Settled() bool { return f.inbox.empty() }
+
 // Changed has a value whenever something has changed since it was last received from.
 func (f *Follower) Changed() <-chan struct{} { return f.changed }
 
@@ -254,21 +261,21 @@ func (f *Follower) Close() {
 
 // run delivers what has settled.
 func (f *Follower) run(ctx context.Context) {
-	tick := time.NewTicker(f.options.Settle / 2)
+	tick := time.NewTicker(f.inbox.every)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			f.deliver(time.Now().Add(-f.options.Settle), false)
+			f.deliver(false)
 		}
 	}
 }
 
-// deliver takes what came before a moment, in the order in which it happened.
-func (f *Follower) deliver(before time.Time, found bool) {
-	list := f.inbox.take(before)
+// deliver takes what has settled, or what was found, in the order in which it happened.
+func (f *Follower) deliver(found bool) {
+	list := f.inbox.take(found)
 	if len(list) == 0 {
 		return
 	}

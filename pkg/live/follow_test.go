@@ -96,6 +96,36 @@ func TestWriters(t *testing.T) {
 	}
 }
 
+// Of several that wrote between two versions, it is told who sized it.
+func TestSizer(t *testing.T) {
+	_, rs := rolledOut()
+	before := signed(rs, "kube-controller-manager")
+	owning := func(obj Object, fields ...string) Object {
+		entries := obj.GetManagedFields()
+		for i := range fields {
+			entries[i].FieldsV1 = metav1.NewFieldsV1(fields[i])
+		}
+		obj.SetManagedFields(entries)
+		return obj
+	}
+	const size, note = `{"f:metadata":{"f:annotations":{}},"f:spec":{"f:replicas":{}}}`, `{"f:metadata":{"f:annotations":{"f:x":{}}}}`
+	for _, c := range []struct {
+		name string
+		now  Object
+		want string
+	}{
+		{"a note after the step", owning(signed(rs, "kube-controller-manager", "kubectl-annotate"), size, note), "deployment"},
+		{"a step after the note", owning(signed(rs, "kubectl-annotate", "kube-controller-manager"), note, size), "deployment"},
+		{"another hand", owning(signed(rs, "kube-controller-manager", "kubectl-scale/scale"), note, size), "kubectl-scale"},
+		{"no record of fields", signed(rs, "kube-controller-manager", "kubectl-annotate"), "kubectl-annotate"},
+		{"a record that cannot be read", owning(signed(rs, "kube-controller-manager", "kubectl-annotate"), "{", "[]"), "kubectl-annotate"},
+	} {
+		if got := sizerOf(c.now, before); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
 func TestTroubles(t *testing.T) {
 	pod := func(change func(*corev1.Pod)) *Snapshot {
 		objects := livetest.Rollout{Namespace: "team", Name: "web", Pods: 1, Created: time.Unix(1000, 0)}.Objects()
@@ -142,64 +172,6 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
-// What several watches bring is taken in the order of the server's writes.
-func TestInboxOrders(t *testing.T) {
-	d, rs := rolledOut()
-	var box inbox
-	put := func(obj Object, version string, at int) {
-		o := obj.DeepCopyObject().(Object)
-		o.SetResourceVersion(version)
-		box.put(arrival{obj: o, at: time.Unix(int64(at), 0)})
-	}
-	put(rs, "12", 1)
-	put(d, "9", 2)
-	put(d, "110", 3)
-	box.hold()
-	if got := box.take(time.Unix(9, 0)); got != nil {
-		t.Errorf("%d were taken while a change was under way", len(got))
-	}
-	box.release()
-	var versions []string
-	last := time.Time{}
-	for _, a := range box.take(time.Unix(2, 0)) {
-		versions = append(versions, a.obj.GetResourceVersion())
-		if a.at.Before(last) {
-			t.Error("time goes back")
-		}
-		last = a.at
-	}
-	if got := strings.Join(versions, " "); got != "9 12" {
-		t.Errorf("taken in the order %s, want 9 12", got)
-	}
-	if rest := box.take(time.Unix(3, 0)); len(rest) != 1 {
-		t.Errorf("%d are left, want 1", len(rest))
-	}
-}
-
-// What follows from the user's change waits for the change itself, however far
-// the watch that brings it is behind.
-func TestInboxWaits(t *testing.T) {
-	d, rs := rolledOut()
-	d.Generation = 2
-	var box inbox
-	box.hold()
-	box.expect(d.UID, 2)
-	box.put(arrival{obj: rs, at: time.Unix(1, 0)})
-	box.release()
-	if got := box.take(time.Unix(9, 0)); got != nil {
-		t.Errorf("%d were taken before the change", len(got))
-	}
-	box.put(arrival{obj: d, at: time.Unix(2, 0)})
-	if got := box.take(time.Unix(9, 0)); len(got) != 2 {
-		t.Errorf("%d were taken, want 2", len(got))
-	}
-	box.expect(rs.UID, 7)
-	box.put(arrival{verb: engine.Deleted, obj: rs, at: time.Unix(3, 0)})
-	if got := box.take(time.Unix(9, 0)); len(got) != 1 {
-		t.Errorf("%d were taken after the deletion, want 1", len(got))
-	}
-}
-
 // Of a Deployment that is found in the midst of a rollout the trace says at
 // once which ReplicaSet has its template.
 func TestFoundInTheMidst(t *testing.T) {
@@ -217,58 +189,11 @@ func TestFoundInTheMidst(t *testing.T) {
 		},
 	})
 	for _, obj := range []Object{fresh, old, d} {
-		f.inbox.put(arrival{obj: obj, initial: true, at: time.Now()})
+		f.inbox.put("all", arrival{obj: obj, initial: true, at: time.Now()})
 	}
-	f.deliver(time.Now(), true)
+	f.deliver(true)
 	if newSet != "web-7e" {
 		t.Errorf("the new ReplicaSet is %q, want web-7e", newSet)
-	}
-}
-
-// While a watch is lost, what the others bring waits for it; what comes after a
-// new list is marked as following a gap, and deletions that it shows come last.
-func TestInboxWaitsForLostWatches(t *testing.T) {
-	d, rs := rolledOut()
-	versioned := func(obj Object, version string) Object {
-		o := obj.DeepCopyObject().(Object)
-		o.SetResourceVersion(version)
-		return o
-	}
-	var box inbox
-	now := time.Now()
-	box.listing("replicasets") // for the first time, which is no gap
-	box.regain("replicasets")
-	box.lose("replicasets")
-	box.put(arrival{obj: versioned(d, "20"), at: now})
-	box.put(arrival{verb: engine.Deleted, obj: versioned(d, "5"), missed: true, at: now})
-	if got := box.take(now); got != nil {
-		t.Errorf("%d were taken while a watch was lost", len(got))
-	}
-	box.listing("replicasets")
-	box.regain("replicasets")
-	box.put(arrival{obj: versioned(rs, "15"), at: now})
-	if got := box.take(now); got != nil {
-		t.Errorf("%d were taken at the moment the watch began again", len(got))
-	}
-	box.up = now.Add(-recovery)
-	var versions []string
-	for _, a := range box.take(now) {
-		versions = append(versions, a.obj.GetResourceVersion())
-		if !a.blurred {
-			t.Errorf("version %s follows a gap that is not told", a.obj.GetResourceVersion())
-		}
-	}
-	if got := strings.Join(versions, " "); got != "15 20 5" {
-		t.Errorf("taken in the order %s, want 15 20 5", got)
-	}
-	box.put(arrival{obj: versioned(rs, "21"), at: now})
-	if got := box.take(now); len(got) != 1 || got[0].blurred {
-		t.Errorf("after the gap %+v is taken, want one that does not follow it", got)
-	}
-	box.lose("pods")
-	box.put(arrival{obj: versioned(rs, "22"), at: now.Add(-2 * outage)})
-	if got := box.take(now); len(got) != 1 {
-		t.Errorf("%d were taken, want one that has waited for long enough", len(got))
 	}
 }
 
@@ -308,8 +233,8 @@ func TestEarlyPods(t *testing.T) {
 		},
 	})
 	for _, obj := range []int{3, 2, 0, 1} { // the ReplicaSet comes last
-		f.inbox.put(arrival{verb: engine.Added, obj: objects[obj].(Object), at: time.Now()})
-		f.deliver(time.Now(), false)
+		f.inbox.put("all", arrival{verb: engine.Added, obj: objects[obj].(Object), at: time.Now()})
+		f.deliver(true)
 	}
 	if n := len(f.Snapshot().Pods); n != 2 || made != 2 || len(f.early) != 0 {
 		t.Errorf("%d pods are known and %d told of, %d wait: want 2, 2 and none", n, made, len(f.early))

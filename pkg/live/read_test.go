@@ -95,9 +95,8 @@ func TestRequestsOfANamespaceUser(t *testing.T) {
 	}
 	wantWarnings := []string{
 		"cannot list nodes: capacity is taken as unlimited",
-		"cannot list resourcequotas and limitranges: none are taken to be there",
+		"cannot read resourcequotas, limitranges and namespaces: all pods are taken to be admitted",
 		"cannot list horizontalpodautoscalers: none are taken to be there",
-		"cannot get namespaces: Pod Security is taken to let all pods in",
 	}
 	if got := s.Warnings(); !slices.Equal(got, wantWarnings) {
 		t.Errorf("warnings:\n%s", strings.Join(got, "\n"))
@@ -115,9 +114,9 @@ func TestForbiddenKinds(t *testing.T) {
 		"nodes":           "cannot list nodes: capacity is taken as unlimited",
 		"replicasets":     "cannot list replicasets: the last rollout is taken as finished",
 		"pods":            "cannot list pods and pods of other namespaces: ",
-		"limitranges":     "cannot list limitranges: none are taken to be there",
+		"limitranges":     "cannot list limitranges: all pods are taken to be admitted",
 		"priorityclasses": "cannot list priorityclasses: pods are taken to be of equal priority",
-		"namespaces":      "cannot get namespaces: Pod Security is taken to let all pods in",
+		"namespaces":      "cannot read namespaces: all pods are taken to be admitted",
 	} {
 		server := &livetest.Server{Objects: team(3), Allowed: func(_, resource, _ string) bool { return resource != denied }}
 		s := read(t, connect(t, server), Query{Workloads: []trace.Ref{web}})

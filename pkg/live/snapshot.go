@@ -71,10 +71,9 @@ var assumed = []struct {
 	{[]string{replicaSets, pods}, "the last rollout is taken as finished"},
 	{[]string{nodes}, "capacity is taken as unlimited"},
 	{[]string{podsElsewhere}, "what they use of the nodes is taken as free"},
-	{[]string{quotas, limitRanges}, "none are taken to be there"},
+	{[]string{quotas, limitRanges, namespaces}, "all pods are taken to be admitted"},
 	{[]string{autoscalers, budgets}, "none are taken to be there"},
 	{[]string{classes}, "pods are taken to be of equal priority"},
-	{[]string{namespaces}, "Pod Security is taken to let all pods in"},
 	{[]string{claims, persistentVolumes, storageClasses}, "volumes are taken to be reached from every node"},
 	{[]string{events}, "what they would tell of the past is inferred"},
 }
@@ -90,16 +89,24 @@ func (s *Snapshot) Warnings() []string {
 			}
 		}
 		if len(missing) > 0 {
-			out = append(out, "cannot "+verbFor(a.kinds)+" "+strings.Join(missing, " and ")+": "+a.what)
+			out = append(out, "cannot "+verbFor(missing)+" "+enumerated(missing)+": "+a.what)
 		}
 	}
 	return out
 }
 
-// verbFor is how kinds are asked for.
+func enumerated(names []string) string {
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// verbFor is how kinds are asked for: a namespace is not listed.
 func verbFor(kinds []string) string {
 	if slices.Contains(kinds, namespaces) {
-		return "get"
+		return "read"
 	}
 	return "list"
 }

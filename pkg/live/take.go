@@ -150,8 +150,11 @@ func (f *Follower) takeSet(a arrival, rs *appsv1.ReplicaSet) {
 		by = f.changedBy(rs, was)
 	default:
 		by = author{actor: controllerOf(rs, was, trace.ActorDeployment)}
-		if by.actor == trace.ActorDeployment && (old == nil || rollout.Size(old) != rollout.Size(rs)) {
-			by.cause, by.rule = f.explain(rs, owner, a.blurred)
+		if old == nil || rollout.Size(old) != rollout.Size(rs) {
+			by.actor = sizerOf(rs, was)
+			if by.actor == trace.ActorDeployment {
+				by.cause, by.rule = f.explain(rs, owner, a.blurred)
+			}
 		}
 	}
 	f.sets[ref] = rs
@@ -171,7 +174,7 @@ func (f *Follower) takeEarly(set trace.Ref) {
 		}
 	}
 	slices.SortFunc(own, func(a, b arrival) int {
-		return cmp.Or(compareArrivals(a, b), strings.Compare(a.obj.GetName(), b.obj.GetName()))
+		return cmp.Or(compareVersions(a, b), strings.Compare(a.obj.GetName(), b.obj.GetName()))
 	})
 	for _, a := range own {
 		f.take(a)

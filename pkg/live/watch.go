@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,9 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
 
-	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
 
@@ -34,15 +31,11 @@ type source struct {
 
 // watch starts all watches and waits until each has told what there is.
 func (f *Follower) watch(ctx context.Context) error {
-	var filled []func() error
+	var begun []func() error
 	for _, s := range f.sources() {
-		wait, err := f.start(ctx, s)
-		if err != nil {
-			return err
-		}
-		filled = append(filled, wait)
+		begun = append(begun, f.start(ctx, s))
 	}
-	for _, wait := range filled {
+	for _, wait := range begun {
 		if err := wait(); err != nil {
 			return err
 		}
@@ -97,121 +90,6 @@ func listing[L runtime.Object](list func(context.Context, metav1.ListOptions) (L
 	return func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return list(ctx, o) }
 }
 
-// start runs an informer, which takes up an expired or broken watch by itself.
-// The answer waits until it is filled, or is known not to be allowed.
-func (f *Follower) start(ctx context.Context, s source) (func() error, error) {
-	ctx, stop := context.WithCancel(ctx)
-	with := func(o metav1.ListOptions) metav1.ListOptions {
-		o.LabelSelector, o.FieldSelector = s.options.LabelSelector, s.options.FieldSelector
-		return o
-	}
-	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			f.inbox.listing(s.name())
-			return s.list(ctx, with(o))
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			w, err := s.watch(ctx, with(o))
-			if err != nil {
-				return nil, err
-			}
-			lists := o.SendInitialEvents != nil && *o.SendInitialEvents
-			if lists {
-				f.inbox.listing(s.name())
-			} else {
-				f.inbox.regain(s.name())
-			}
-			return f.attend(w, s.name()), nil
-		},
-	}, s.example, 0, nil)
-	refused := make(chan error, 1)
-	err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		if apierrors.IsForbidden(err) {
-			select {
-			case refused <- err:
-			default:
-			}
-			stop()
-			return
-		}
-		f.failed(s.resource, err)
-	})
-	if err != nil {
-		stop()
-		return nil, err
-	}
-	handled, err := informer.AddEventHandler(f.handler())
-	if err != nil {
-		stop()
-		return nil, err
-	}
-	f.ended.Go(func() { informer.RunWithContext(ctx) })
-	return func() error {
-		if cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
-			return nil
-		}
-		return f.unwatched(ctx, s, refused)
-	}, nil
-}
-
-// name tells a watch from the others.
-func (s source) name() string { return s.resource + " " + s.namespace + " " + s.options.FieldSelector }
-
-// attend passes on what a watch brings, and notes the end of its list, where it
-// begins with one, and its own.
-func (f *Follower) attend(w watch.Interface, name string) watch.Interface {
-	events := make(chan watch.Event)
-	out := watch.NewProxyWatcher(events)
-	go func() {
-		defer close(events)
-		defer f.inbox.lose(name)
-		defer w.Stop()
-		for e := range w.ResultChan() {
-			if endsList(e) {
-				f.inbox.regain(name)
-			}
-			select {
-			case events <- e:
-			case <-out.StopChan():
-				return
-			}
-		}
-	}()
-	return stopping{out, w}
-}
-
-// stopping stops the watch underneath with the one that passes it on.
-type stopping struct {
-	*watch.ProxyWatcher
-	under watch.Interface
-}
-
-// Stop ends both.
-func (s stopping) Stop() {
-	s.ProxyWatcher.Stop()
-	s.under.Stop()
-}
-
-// endsList reports whether a watch that begins with a list has told all of it.
-func endsList(e watch.Event) bool {
-	obj, ok := e.Object.(metav1.Object)
-	return ok && e.Type == watch.Bookmark && obj.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
-}
-
-// unwatched says why a watch was not filled. What is not needed is done without.
-func (f *Follower) unwatched(ctx context.Context, s source, refused <-chan error) error {
-	select {
-	case err := <-refused:
-		if s.needed {
-			return err
-		}
-		f.options.Problem(fmt.Errorf("cannot watch %s: what they tell is not shown", s.resource))
-		return nil
-	default:
-		return ctx.Err()
-	}
-}
-
 // failed tells of a failed watch unless it is one that ends as watches do.
 func (f *Follower) failed(resource string, err error) {
 	if err := watchProblem(resource, err); err != nil {
@@ -225,7 +103,8 @@ func (f *Follower) failed(resource string, err error) {
 func watchProblem(resource string, err error) error {
 	var request *url.Error
 	switch {
-	case apierrors.IsResourceExpired(err), apierrors.IsGone(err), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, context.Canceled):
+	case apierrors.IsResourceExpired(err), apierrors.IsGone(err), apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, context.Canceled):
 		return nil
 	case apierrors.IsUnauthorized(err):
 		return errors.New("the API server does not accept the credentials any more: trying again")
@@ -233,21 +112,4 @@ func watchProblem(resource string, err error) error {
 		return fmt.Errorf("the API server cannot be reached: %w: trying again", request.Err)
 	}
 	return fmt.Errorf("watching %s: %w", resource, err)
-}
-
-func (f *Follower) handler() cache.ResourceEventHandler {
-	put := func(verb engine.Verb, obj any, initial bool) {
-		last, missed := obj.(cache.DeletedFinalStateUnknown)
-		if missed {
-			obj = last.Obj
-		}
-		if o, ok := obj.(Object); ok {
-			f.inbox.put(arrival{verb: verb, obj: o, initial: initial, missed: missed, at: time.Now()})
-		}
-	}
-	return cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc:    func(obj any, initial bool) { put(engine.Added, obj, initial) },
-		UpdateFunc: func(_, obj any) { put(engine.Modified, obj, false) },
-		DeleteFunc: func(obj any) { put(engine.Deleted, obj, false) },
-	}
 }

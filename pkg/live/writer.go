@@ -1,6 +1,7 @@
 package live
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 
@@ -42,6 +43,34 @@ func writer(obj, old Object, status bool) (manager, subresource string) {
 	return last.Manager, last.Subresource
 }
 
+// sizer is the field manager that has sized a ReplicaSet since an older version,
+// where the record tells of fields, or else its last writer: between two
+// versions that a gap lies between there may be several.
+func sizer(rs, old Object) string {
+	manager, _ := writer(rs, old, false)
+	var last *metav1.Time
+	for _, entry := range rs.GetManagedFields() {
+		if old != nil && recorded(old, entry) || !ownsSize(entry) || last != nil && entry.Time.Before(last) {
+			continue
+		}
+		manager, last = entry.Manager, entry.Time
+	}
+	return manager
+}
+
+// ownsSize reports whether a manager has set spec.replicas, in the format of
+// metav1.FieldsV1.
+func ownsSize(entry metav1.ManagedFieldsEntry) bool {
+	if entry.FieldsV1 == nil {
+		return false
+	}
+	var fields struct {
+		Spec map[string]json.RawMessage `json:"f:spec"`
+	}
+	err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields)
+	return err == nil && fields.Spec["f:replicas"] != nil
+}
+
 func recorded(obj Object, entry metav1.ManagedFieldsEntry) bool {
 	for _, known := range obj.GetManagedFields() {
 		if reflect.DeepEqual(known, entry) {
@@ -67,6 +96,13 @@ func handOf(obj, old Object) string {
 // controllers' part of a workload: a controller unless the record names another.
 func controllerOf(obj, old Object, usual string) string {
 	manager, _ := writer(obj, old, false)
+	return orUsual(manager, usual)
+}
+
+// sizerOf is the same of a ReplicaSet whose size has changed.
+func sizerOf(rs, old Object) string { return orUsual(sizer(rs, old), trace.ActorDeployment) }
+
+func orUsual(manager, usual string) string {
 	if manager == "" || runsControllers(manager) {
 		return usual
 	}

@@ -5,16 +5,10 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 
-	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/client-go/applyconfigurations"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
@@ -34,17 +28,6 @@ type ownedPart struct {
 	kind        *kind
 	subresource string
 }
-
-// typesOnce reads the schemas of the built-in types, which takes its time.
-var typesOnce = sync.OnceValues(func() (*runtime.Scheme, managedfields.TypeConverter) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, corev1.AddToScheme, autoscalingv2.AddToScheme, policyv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return scheme, nil // only for types that contradict each other
-		}
-	}
-	return scheme, applyconfigurations.NewTypeConverter(scheme)
-})
 
 func newOwnership(w *World) *ownership {
 	o := &ownership{world: w, managers: map[ownedPart]*managedfields.FieldManager{}}

@@ -192,7 +192,7 @@ func TestApplyEmbedded(t *testing.T) {
 	o := cluster.Everything(3)
 	o.Controllers = []string{"*", "-deployment-controller", "-replicaset-controller"}
 	s := &stage{cluster: cluster.ForTest(t, o)}
-	s.path = install(t) + string(os.PathListSeparator) + os.Getenv("PATH")
+	s.path = pathWithPlugin(t)
 	shown, code := s.run(t, web(5).manifest(), "rollout-sim", "apply", "-f", "-", "--yes", "--driver", "embedded", "--timeout", "60s", "--width", "200")
 	if _, real, _ := strings.Cut(shown, "a real rollout\n"); code != 0 || !strings.Contains(real, "result     Complete after") {
 		t.Errorf("exit code %d\n%s", code, shown)

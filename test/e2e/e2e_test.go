@@ -118,19 +118,31 @@ func stageOf(t *testing.T, o cluster.Options) *stage {
 	if s.client, err = kubernetes.NewForConfig(cfg); err != nil {
 		t.Fatal(err)
 	}
-	s.path = install(t) + string(os.PathListSeparator) + os.Getenv("PATH")
+	s.path = pathWithPlugin(t)
 	return s
 }
 
-// install builds the plugin into a folder of its own.
-func install(t *testing.T) string {
-	dir := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", filepath.Join(dir, "kubectl-rollout_sim"), "./cmd/kubectl-rollout_sim")
+// installed is the folder of the plugin, which is built once for all tests.
+var installed string
+
+// install builds the plugin as make does.
+var install = sync.OnceValue(func() error {
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(installed, "kubectl-rollout_sim"), "./cmd/kubectl-rollout_sim")
 	build.Dir = filepath.Join("..", "..")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building the plugin: %v\n%s", err, out)
+		return fmt.Errorf("building the plugin: %w\n%s", err, out)
 	}
-	return dir
+	return nil
+})
+
+// pathWithPlugin is a PATH on which kubectl finds the plugin.
+func pathWithPlugin(t *testing.T) string {
+	t.Helper()
+	if err := install(); err != nil {
+		t.Fatal(err)
+	}
+	return installed + string(os.PathListSeparator) + os.Getenv("PATH")
 }
 
 // kubectl runs a command that must succeed and returns what it prints.

@@ -59,21 +59,23 @@ func TestLargeCluster(t *testing.T) {
 }
 
 // planWithin plans a new image three times and looks at what it takes. The
-// least work is compared: what is more is the machine's other work.
+// least is compared: what is more is the machine's other work, which also decides
+// when garbage is collected.
 func (x *scene) planWithin(t *testing.T) {
 	var figures []string
 	_, read := x.measure(t, x.command(t.Context(), "get", "nodes,pods", "--all-namespaces", "-o", "json"))
 	var works []time.Duration
+	var memories []int64
 	for range 3 {
 		out, took := x.measure(t, x.command(t.Context(), "rollout-sim", "plan", "deploy/web", "--image", "app="+v2, "--namespace", x.namespace))
 		if !strings.Contains(out, fmt.Sprint(largeNodes, " nodes")) {
 			t.Fatal(out)
 		}
-		works = append(works, took.Busy)
+		works, memories = append(works, took.Busy), append(memories, took.Memory)
 		figures = append(figures, fmt.Sprintf("%.2f s (%.2f s of them at work) and %d MB", took.Took.Seconds(), took.Busy.Seconds(), took.Memory>>20))
-		if took.Memory > mostMemory {
-			t.Errorf("a plan took %d MB", took.Memory>>20)
-		}
+	}
+	if least := slices.Min(memories); least > mostMemory {
+		t.Errorf("a plan took %d MB", least>>20)
 	}
 	share := slices.Min(works).Seconds() / read.Busy.Seconds()
 	text := fmt.Sprintf("A plan with %d nodes and %d pods of others, through kubectl, took\n%s.\n"+
@@ -107,7 +109,18 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(runAll(m))
+}
+
+func runAll(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "rollout-sim-e2e")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	installed = dir
+	return m.Run()
 }
 
 func measured(file string, args []string) error {
@@ -166,8 +179,8 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}]
 `
 
 // unread is how many lines tell one who may read a namespace's workloads alone
-// what was not read: nodes, quotas and limit ranges, autoscalers, the namespace.
-const unread = 4
+// what was not read: nodes; quotas, limit ranges and the namespace; autoscalers.
+const unread = 3
 
 // planWithFewRights: what may not be read is told in a line each, and the plan stands.
 func (x *scene) planWithFewRights(t *testing.T) {

@@ -111,6 +111,7 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 		o.AddRealFlags(flags)
 	})
 	predict.CompleteFlags(cmd)
+	cmd.ValidArgsFunction = predict.Completion{Getter: f}.Args
 	command.Words(cmd, map[string][]string{"dry-run": kubectl.Strategies, "driver": drivers, "on-failure": onFailures})
 	return cmd
 }

@@ -257,7 +257,7 @@ func (c control) collect() {
 // touch changes something in an object of each kind that tells nothing.
 func (c control) touch() {
 	for _, at := range []struct{ resource, name string }{{"deployments", "web"}, {"replicasets", "web-6d"}, {"pods", "web-6d-0000"}} {
-		c.server.Edit("kubelet", at.resource, "team", at.name, func(obj runtime.Object) {
+		c.server.Edit("kube-controller-manager", at.resource, "team", at.name, func(obj runtime.Object) {
 			m := obj.(metav1.Object)
 			m.SetFinalizers(append(m.GetFinalizers(), "example.com/touched"))
 		})

@@ -70,6 +70,7 @@ func (b *transcript) Write(p []byte) (int, error) {
 var (
 	times   = regexp.MustCompile(`(?m)^ +\d+\.\d{3}s`)
 	lengths = regexp.MustCompile(`\d+(\.\d+)?s\b`)
+	clocks  = regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`)
 	address = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 )
 
@@ -79,7 +80,8 @@ func (b *transcript) since() string {
 	defer b.mu.Unlock()
 	text := times.ReplaceAllString(b.String(), "      TIME")
 	b.Reset()
-	return address.ReplaceAllString(lengths.ReplaceAllString(text, "…s"), "SERVER")
+	text = clocks.ReplaceAllString(lengths.ReplaceAllString(text, "…s"), "CLOCK")
+	return address.ReplaceAllString(text, "SERVER")
 }
 
 // run is one command of a script.
@@ -92,7 +94,7 @@ func (s *story) run(d *datadriven.TestData) string {
 	if err := s.happen(d); err != nil {
 		d.Fatalf(s.T, "%v", err)
 	}
-	if slices.Contains([]string{"throttle", "restart", "expire"}, d.Cmd) {
+	if slices.Contains([]string{"throttle", "restart", "expire", "gap"}, d.Cmd) {
 		s.touch() // so that all watches are there again before the story goes on
 	}
 	s.catchUp()
@@ -131,7 +133,6 @@ func (s *story) open(d *datadriven.TestData) {
 	}
 	s.follower, err = cluster.Follow(s.Context(), live.FollowOptions{
 		Workloads: []trace.Ref{web}, Version: o.Version, Trace: s.screen.take, Problem: s.screen.problem,
-		Settle: time.Second, // however busy the machine is
 	})
 	if err != nil {
 		s.Fatal(err)
@@ -205,9 +206,11 @@ func (s *story) happen(d *datadriven.TestData) error {
 		s.server.CutWatches()
 		s.server.Throttle(3)
 	case "restart":
-		if err := s.server.Restart(2 * time.Second); err != nil {
+		if err := s.server.Restart(4 * time.Second); err != nil { // for longer than goes without saying
 			return err
 		}
+	case "gap":
+		return s.gap(d)
 	case "expire":
 		s.give("second") // it is read when the first is refused
 		s.server.Accept("second")
@@ -215,6 +218,25 @@ func (s *story) happen(d *datadriven.TestData) error {
 	default:
 		return fmt.Errorf("nothing is called %s", d.Cmd)
 	}
+	return nil
+}
+
+// gap is a time in which no watch brings anything: what happens in it is
+// forgotten by the server before they are taken up.
+func (s *story) gap(d *datadriven.TestData) error {
+	back := s.server.Sever()
+	defer back()
+	for line := range strings.Lines(d.Input) {
+		name, arg, _ := strings.Cut(strings.TrimSpace(line), " ")
+		within := &datadriven.TestData{Cmd: name}
+		if arg != "" {
+			within.CmdArgs = []datadriven.CmdArg{{Key: arg}}
+		}
+		if err := s.happen(within); err != nil {
+			return err
+		}
+	}
+	s.server.Compact()
 	return nil
 }
 

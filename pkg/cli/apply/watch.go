@@ -42,12 +42,14 @@ type ending struct {
 	reason string // for people; empty when it went well
 }
 
-// How often people are shown what is new, how long statuses may lag behind
-// their end, and how long a pause must be quiet to be one.
+// How often people are shown what is new, how long pods may lag behind the
+// statuses of an end, at most where there is no end of news, and how long a
+// pause must be quiet to be one.
 const (
-	refresh = 200 * time.Millisecond
-	lag     = 600 * time.Millisecond
-	quiet   = 3 * time.Second
+	refresh  = 200 * time.Millisecond
+	lag      = 600 * time.Millisecond
+	lagLimit = 3 * time.Second
+	quiet    = 3 * time.Second
 )
 
 // watch follows the rollout until it has ended one way or another.
@@ -203,7 +205,7 @@ func (s *session) diverged() *ending {
 // finish closes the trace, shows the result and acts on a failure.
 func (s *session) finish(ctx context.Context, end ending) error {
 	if ctx.Err() == nil {
-		time.Sleep(lag) // the pods of an end lag a little behind the statuses
+		s.settle()
 	}
 	if end.code == exit.Done && s.FailOnDivergence {
 		if verdict := timeline.NewPlan(s.screen.spec, s.screen.all()).Status.Verdict; end.why == rollout.EndComplete && s.plan.Plan.Status.Verdict.WorseThan(v1alpha1.Complete) {
@@ -232,6 +234,15 @@ func (s *session) finish(ctx context.Context, end ending) error {
 		return &exit.Error{Code: end.code, Message: fmt.Sprintf("the rollout of %s %s: %s", s.names(), words[end.code], end.reason)}
 	}
 	return err
+}
+
+// settle waits for the pods of an end, which lag a little behind the statuses,
+// and for what watches have brought of them.
+func (s *session) settle() {
+	began := time.Now()
+	for time.Sleep(lag); !s.follower.Settled() && time.Since(began) < lagLimit; {
+		time.Sleep(refresh / 4)
+	}
 }
 
 var words = map[exit.Code]string{exit.Failure: "is no longer followed", exit.Failed: "failed", exit.Diverged: "left the plan"}

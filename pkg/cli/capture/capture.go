@@ -56,6 +56,7 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 		func(ctx context.Context) error { return runF(ctx, o) })
 	cmd.Flags().StringVarP(&o.File, "output", "o", "", "The `FILE` to write, as JSON when it ends in .json (default: standard output)")
 	cmd.Flags().BoolVar(&o.NoRedact, "no-redact", false, "Keep environment values, commands, arguments and annotations")
+	cmd.ValidArgsFunction = predict.Completion{Getter: f}.Args
 	return cmd
 }
 

@@ -84,6 +84,7 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 	o.AddSummaryFlags(cmd.Flags())
 	command.Words(cmd, map[string][]string{"output": predict.SummaryFormats, "strategy": {rollingUpdate, recreate}})
 	predict.CompleteFlags(cmd)
+	cmd.ValidArgsFunction = predict.Completion{Getter: f}.Args
 	return cmd
 }
 

@@ -93,6 +93,7 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 	command.Group(cmd.Flags(), "Input", o.addInputFlags)
 	o.AddSummaryFlags(cmd.Flags())
 	command.Words(cmd, map[string][]string{"output": predict.SummaryFormats, "color": command.Colors})
+	cmd.ValidArgsFunction = predict.Completion{Getter: f, Pods: true, One: true}.Args
 	return cmd
 }
 

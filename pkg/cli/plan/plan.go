@@ -130,6 +130,7 @@ func NewCommand(f genericclioptions.RESTClientGetter, streams genericiooptions.I
 		real.AddRealFlags(flags)
 	})
 	predict.CompleteFlags(cmd)
+	cmd.ValidArgsFunction = predict.Completion{Getter: f}.Args
 	return cmd
 }
 

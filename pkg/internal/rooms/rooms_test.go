@@ -122,7 +122,7 @@ func checkImports(t *testing.T, rel string, file *ast.File, room *Room) map[stri
 			}
 			continue
 		}
-		for _, banned := range append([]string{"k8s.io/kubernetes"}, room.Foreign...) {
+		for _, banned := range join(nowhere, room.Foreign) {
 			if under(path, banned) && path != "k8s.io/client-go/tools/record" {
 				t.Errorf("%s: %s %s, it does not import %s", rel, room.Path, room.For, path)
 			}

@@ -50,6 +50,8 @@ type Server struct {
 	news    chan struct{} // closed at the next change
 	made    int
 	broken  chan struct{} // closed to cut all watches
+	closing bool          // no watch may begin
+	gate    chan struct{} // closed to let watches and lists begin; nil: they may
 
 	mu       sync.Mutex
 	requests []string
@@ -79,6 +81,9 @@ func (s *Server) Restart(down time.Duration) error {
 	if err != nil {
 		return err
 	}
+	s.data.Lock()
+	s.closing = false
+	s.data.Unlock()
 	s.http = &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(s.serve)}}
 	s.http.Start()
 	return nil
@@ -86,6 +91,9 @@ func (s *Server) Restart(down time.Duration) error {
 
 // Close ends the server.
 func (s *Server) Close() {
+	s.data.Lock()
+	s.closing = true
+	s.data.Unlock()
 	s.CutWatches()
 	s.http.CloseClientConnections()
 	s.http.Close()
@@ -99,9 +107,15 @@ func (s *Server) CutWatches() {
 	s.broken = make(chan struct{})
 }
 
+// cut is closed when a watch that begins now has to end.
 func (s *Server) cut() <-chan struct{} {
 	s.data.Lock()
 	defer s.data.Unlock()
+	if s.closing {
+		ended := make(chan struct{})
+		close(ended)
+		return ended
+	}
 	return s.broken
 }
 
@@ -209,6 +223,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if s.Allowed != nil && !s.Allowed(verb, strings.TrimSuffix(t.resource+"/"+t.subresource, "/"), t.namespace) {
 		reply(w, r, forbidden(verb, t))
 		return
+	}
+	if verb == "watch" || verb == "list" {
+		s.admit(r.Context())
 	}
 	switch verb {
 	case "watch":

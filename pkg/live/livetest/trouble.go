@@ -1,6 +1,9 @@
 package livetest
 
-import "sync"
+import (
+	"context"
+	"sync"
+)
 
 // trouble is what a server may answer instead of what it is asked for.
 type trouble struct {
@@ -47,6 +50,38 @@ func (s *Server) Compact() {
 	s.changes = append(s.changes, change{version: s.oldest}) // a write of what nobody watches
 	s.data.Unlock()
 	s.CutWatches()
+}
+
+// Sever ends all watches; whoever asks for one, or for a list, waits until the
+// function it returns is called. All else is answered.
+func (s *Server) Sever() (back func()) {
+	s.data.Lock()
+	gate := make(chan struct{})
+	s.gate = gate
+	s.data.Unlock()
+	s.CutWatches()
+	return func() {
+		s.data.Lock()
+		defer s.data.Unlock()
+		if s.gate == gate {
+			s.gate = nil
+		}
+		close(gate)
+	}
+}
+
+// admit waits until watches and lists may begin.
+func (s *Server) admit(ctx context.Context) {
+	s.data.Lock()
+	gate := s.gate
+	s.data.Unlock()
+	if gate == nil {
+		return
+	}
+	select {
+	case <-gate:
+	case <-ctx.Done():
+	}
 }
 
 // Remove deletes an object as somebody would; what it owns goes by Play.
