@@ -124,7 +124,7 @@ func TestAFlagThatIsWrong(t *testing.T) {
 	}
 	c, err := cluster.Start(t.Context(), cluster.Options{Flags: map[cluster.Program][]string{cluster.APIServer: {"--no-such-flag"}}})
 	if err == nil {
-		c.Close()
+		_ = c.Close()
 		t.Fatal("it started")
 	}
 	if !strings.Contains(err.Error(), "no-such-flag") {

@@ -93,7 +93,7 @@ func healthy(ctx context.Context, page string) bool {
 		return false
 	}
 	defer resp.Body.Close()
-	io.Copy(io.Discard, resp.Body) // only the code counts
+	_, _ = io.Copy(io.Discard, resp.Body) // only the code counts
 	return resp.StatusCode == http.StatusOK
 }
 

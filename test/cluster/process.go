@@ -51,7 +51,7 @@ func startProcess(dir, name, path string, args []string) (*process, error) {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}
 	go func() {
-		p.cmd.Wait() // how it ended is in its log
+		_ = p.cmd.Wait() // how it ended is in its log
 		close(p.done)
 	}()
 	return p, nil
@@ -64,7 +64,7 @@ func (p *process) pid() int { return p.cmd.Process.Pid }
 func (p *process) kill() {
 	err := syscall.Kill(-p.pid(), syscall.SIGKILL)
 	if errors.Is(err, syscall.EPERM) {
-		p.cmd.Process.Kill()
+		_ = p.cmd.Process.Kill()
 	}
 	<-p.done
 }

@@ -71,7 +71,7 @@ func TestKilledTestLeavesNothing(t *testing.T) {
 	if err := victim.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	victim.Wait()
+	_ = victim.Wait() // it was killed
 	eventually(t, "the program and its child end", func() bool { return !running(group) })
 	eventually(t, "the folder goes", func() bool { return !exists(dir) })
 }

@@ -147,7 +147,7 @@ func listZip(path string) (map[string]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer archive.Close()
+	defer func() { _ = archive.Close() }()
 	files := map[string]entry{}
 	for _, f := range archive.File {
 		files[f.Name] = entry{f.Mode(), int64(f.UncompressedSize64)}

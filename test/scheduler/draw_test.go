@@ -24,7 +24,7 @@ var resources = []string{
 // dice draw worlds: the same seed, the same world.
 type dice struct {
 	*rand.Rand
-	nodes, sets int
+	nodes int
 }
 
 func newDice(seed uint64) *dice { return &dice{Rand: rand.New(rand.NewPCG(seed, 7))} }

@@ -95,7 +95,8 @@ func TestProportion(t *testing.T) {
 	fuzz(t, func(r draw) []compared {
 		d := r.deployment()
 		rs := r.oneSet(d)
-		toAdd := r.count() - r.count()
+		more, fewer := r.count(), r.count()
+		toAdd := more - fewer
 		added := toAdd - toAdd/int32(1+r.IntN(4))
 		want := util.GetReplicaSetProportion(logger, rs, *d, toAdd, added)
 		got := int32(0)

@@ -13,6 +13,8 @@ import (
 )
 
 // Types with the layout of those of plugins/hpa that are not exported.
+//
+//nolint:unused // a layout has fields that nobody here reads
 type (
 	tolerances struct{ down, up float64 }
 	sample     struct {
@@ -82,6 +84,8 @@ func limitBy(m *memory, b *autoscalingv2.HorizontalPodAutoscalerBehavior, curren
 func stabilizeBy(m *memory, b *autoscalingv2.HorizontalPodAutoscalerBehavior, current, wanted int32, now time.Time) advice
 
 // Upstream's. Its types that are not exported are set by their layout.
+//
+//nolint:unused // as above
 type (
 	upstreamRecommendation struct {
 		recommendation int32

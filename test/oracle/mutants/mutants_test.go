@@ -103,7 +103,7 @@ func fails(t *testing.T, overlay, part string, args ...string) bool {
 		t.Errorf("%v\n%s", err, out)
 		return false
 	}
-	defer os.Remove(binary)
+	defer func() { _ = os.Remove(binary) }()
 	cmd := exec.Command(binary, args...)
 	cmd.Dir = "../" + part
 	out, err := cmd.CombinedOutput()

@@ -1,6 +1,7 @@
 package worlds
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -73,7 +74,7 @@ func (f *fate) calm(name string) {
 	f.h.After(0, func() { f.play(action{verb: "set", target: name, args: []arg{{"deadline", "2147483647"}}}) })
 }
 
-func (f *fate) apply(obj sim.Object) { _, _ = f.h.Hand().Apply(nil, obj) }
+func (f *fate) apply(obj sim.Object) { _, _ = f.h.Hand().Apply(context.Background(), obj) }
 
 func (f *fate) create(obj sim.Object) { _, _ = f.h.Create(obj) }
 
@@ -103,11 +104,11 @@ func (f *fate) delete(a action) {
 	kind, name, _ := strings.Cut(a.target, "/")
 	policy, _ := a.get("policy")
 	if kind == "deployment" {
-		_ = f.h.Hand().Delete(nil, trace.Ref{Kind: "Deployment", Namespace: namespace, Name: name}, policy)
+		_ = f.h.Hand().Delete(context.Background(), trace.Ref{Kind: "Deployment", Namespace: namespace, Name: name}, policy)
 		return
 	}
 	if rs := nth(f.h.Stored().List(sim.ReplicaSets, ""), name); rs != nil {
-		_ = f.h.Hand().Delete(nil, sim.RefOf(rs), policy)
+		_ = f.h.Hand().Delete(context.Background(), sim.RefOf(rs), policy)
 	}
 }
 

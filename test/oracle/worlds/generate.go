@@ -1,9 +1,9 @@
 package worlds
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -228,8 +228,7 @@ func (g *generator) set(index string) {
 func (g *generator) fault() {
 	what := g.pick("POST pods", "POST pods", "POST replicasets", "POST replicasets", "PUT replicasets", "PUT replicasets", "PUT deployments",
 		"DELETE pods", "DELETE replicasets", "PATCH pods", "PATCH replicasets", "GET deployments", "GET replicasets")
-	verb, resource := "", ""
-	fmt.Sscan(what, &verb, &resource)
+	verb, resource, _ := strings.Cut(what, " ")
 	sub := ""
 	if verb == "PUT" {
 		sub = g.pick("", "/status", "*")

@@ -65,7 +65,7 @@ func (p *pair) compare(what string, ours, upstream any) {
 // meet lets upstream's time reach ours: its queue's timers run, all of them,
 // before anything else happens at that moment.
 func (p *pair) meet(now time.Time) {
-	if d := now.Sub(time.Now()); d > 0 {
+	if d := time.Until(now); d > 0 {
 		time.Sleep(d)
 		synctest.Wait()
 	}
