@@ -70,8 +70,12 @@ func TestHelpNamesNoHome(t *testing.T) {
 
 // TestReference compares docs/reference.md with what --help says.
 func TestReference(t *testing.T) {
-	file := filepath.Join(root, "docs", "reference.md")
-	want := reference()
+	kept(t, filepath.Join(root, "docs", "reference.md"), reference())
+}
+
+// kept compares a file of the checkout with what the program says, or writes it.
+func kept(t *testing.T, file, want string) {
+	t.Helper()
 	if *rewrite {
 		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -82,7 +86,7 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(have) != want {
-		t.Errorf("docs/reference.md says otherwise than the program (-args -rewrite writes it anew): %s", firstDifference(string(have), want))
+		t.Errorf("%s is otherwise than the program says (-args -rewrite writes it anew): %s", file, firstDifference(string(have), want))
 	}
 }
 

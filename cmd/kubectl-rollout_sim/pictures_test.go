@@ -21,20 +21,7 @@ var pictures = map[string]string{
 // TestPictures compares the pictures with what the program prints in colour.
 func TestPictures(t *testing.T) {
 	for name, command := range pictures {
-		path := filepath.Join(root, "docs", "pictures", name)
-		want := drawTerminal(command, inColour(t, command))
-		if *rewrite {
-			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		have, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(have) != want {
-			t.Errorf("%s shows something else than the program prints (-args -rewrite draws it anew): %s", path, firstDifference(string(have), want))
-		}
+		kept(t, filepath.Join(root, "docs", "pictures", name), drawTerminal(command, inColour(t, command)))
 	}
 }
 

@@ -181,16 +181,25 @@ func (d *decoder) notObject(item []byte, path string) error {
 	return d.at(path).errorf("%s is %s, not a Kubernetes object", path, describe(item))
 }
 
+// ofKind decodes one of a kind, sharing what others said before where that is
+// possible.
+func (d *decoder) ofKind(data []byte, path string, k *kind) (Object, error) {
+	if d.share != nil {
+		if obj := k.make(); shares(obj) && d.share.decode(data, obj) {
+			return obj, nil
+		}
+	}
+	obj := k.make()
+	return obj, d.unmarshal(data, obj, path)
+}
+
 func (d *decoder) typed(data []byte, path string, k *kind, head header) error {
 	if len(data) > MaxDocument && d.mode == Strict {
 		return d.at(path).errorf("%s %q has %d bytes; an API server takes at most %d", k.name, head.Metadata.Name, len(data), MaxDocument)
 	}
-	obj := k.make()
-	if d.share == nil || !shares(obj) || !d.share.decode(data, obj) {
-		obj = k.make()
-		if err := d.unmarshal(data, obj, path); err != nil {
-			return err
-		}
+	obj, err := d.ofKind(data, path, k)
+	if err != nil {
+		return err
 	}
 	if obj.GetName() == "" {
 		if generate := obj.GetGenerateName(); generate != "" {

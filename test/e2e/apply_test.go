@@ -69,30 +69,19 @@ func TestApply(t *testing.T) {
 
 // followAll sets a scenario up, and makes and follows its changes.
 func (s *stage) followAll(t *testing.T, f followed, namespace string) {
-	x := s.scene(t, namespace)
-	defer s.kubectl(t, "", "delete", "namespace", namespace, fmt.Sprintf("--wait=%t", f.paced))
-	if f.also != "" {
-		x.do(t, f.also, "apply", "-f", "-")
-	}
-	for _, apps := range f.start {
-		x.settle(t, apps)
-	}
-	for _, args := range f.begun {
-		mark := x.recorder.mark()
-		x.do(t, "", args...)
-		x.awaitCalm(t, mark)
-	}
-	for i, m := range f.moves {
-		ends := f.ends
-		if i < len(f.moves)-1 {
-			ends = v1alpha1.Paused
+	s.within(t, f.scenario, namespace, func(x *scene) {
+		for i, m := range f.moves {
+			ends := f.ends
+			if i < len(f.moves)-1 {
+				ends = v1alpha1.Paused
+			}
+			args, input := slices.Clone(m.plan), ""
+			if len(m.apply) > 0 {
+				args, input = append([]string{"-f", "-"}, args...), manifests(m.apply)
+			}
+			x.follow(t, append(args, f.flags...), input, ends)
 		}
-		args, input := slices.Clone(m.plan), ""
-		if len(m.apply) > 0 {
-			args, input = append([]string{"-f", "-"}, args...), manifests(m.apply)
-		}
-		x.follow(t, append(args, f.flags...), input, ends)
-	}
+	})
 }
 
 func (x *scene) follow(t *testing.T, args []string, input string, ends v1alpha1.Verdict) {

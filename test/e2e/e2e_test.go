@@ -191,6 +191,18 @@ func (s *stage) scene(t *testing.T, namespace string) *scene {
 
 // play sets a scenario up and makes its moves.
 func (s *stage) play(t *testing.T, sc scenario, namespace string) (rows []row) {
+	s.within(t, sc, namespace, func(x *scene) {
+		for _, m := range sc.moves {
+			rows = append(rows, x.perform(t, sc, m))
+		}
+	})
+	return rows
+}
+
+// within sets a scenario up in a namespace of its own, which goes when its moves
+// are made.
+func (s *stage) within(t *testing.T, sc scenario, namespace string, moves func(*scene)) {
+	t.Helper()
 	x := s.scene(t, namespace)
 	// Many pods on their way out would slow down whatever comes next.
 	defer s.kubectl(t, "", "delete", "namespace", namespace, fmt.Sprintf("--wait=%t", sc.paced))
@@ -205,10 +217,7 @@ func (s *stage) play(t *testing.T, sc scenario, namespace string) (rows []row) {
 		x.do(t, "", args...)
 		x.awaitCalm(t, mark)
 	}
-	for _, m := range sc.moves {
-		rows = append(rows, x.perform(t, sc, m))
-	}
-	return rows
+	moves(x)
 }
 
 func (x *scene) do(t *testing.T, input string, args ...string) string {

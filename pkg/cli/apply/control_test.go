@@ -44,19 +44,15 @@ func (c control) deployment() *appsv1.Deployment {
 	return d
 }
 
-func (c control) sets() []*appsv1.ReplicaSet {
-	var out []*appsv1.ReplicaSet
-	c.server.Count("replicasets", "team", func(obj runtime.Object) bool {
-		out = append(out, obj.DeepCopyObject().(*appsv1.ReplicaSet))
-		return true
-	})
-	return out
-}
+func (c control) sets() []*appsv1.ReplicaSet { return copies[*appsv1.ReplicaSet](c, "replicasets") }
 
-func (c control) pods() []*corev1.Pod {
-	var out []*corev1.Pod
-	c.server.Count("pods", "team", func(obj runtime.Object) bool {
-		out = append(out, obj.DeepCopyObject().(*corev1.Pod))
+func (c control) pods() []*corev1.Pod { return copies[*corev1.Pod](c, "pods") }
+
+// copies are those of a resource's objects.
+func copies[T runtime.Object](c control, resource string) []T {
+	var out []T
+	c.server.Count(resource, "team", func(obj runtime.Object) bool {
+		out = append(out, obj.DeepCopyObject().(T))
 		return true
 	})
 	return out

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/controllers"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/exit"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/controller/deployment"
@@ -39,11 +41,8 @@ func (s *session) embark(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, ns := range s.namespaces() {
-		if s.Force {
-			break
-		}
-		if err := live.CheckVacant(ctx, config, ns); err != nil {
+	if !s.Force {
+		if err := s.checkVacant(ctx, config); err != nil {
 			return controllers.WayOut(err)
 		}
 	}
@@ -62,6 +61,16 @@ func (s *session) embark(ctx context.Context) error {
 		}
 	}
 	s.screen.warn()
+	return nil
+}
+
+// checkVacant is live.CheckVacant for each namespace.
+func (s *session) checkVacant(ctx context.Context, config *rest.Config) error {
+	for _, ns := range s.namespaces() {
+		if err := live.CheckVacant(ctx, config, ns); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -124,10 +133,8 @@ func (s *session) occupied(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	// A user who may not read leases is not one to run controllers.
-	for _, ns := range s.namespaces() {
-		if err := live.CheckVacant(ctx, config, ns); err != nil {
-			return true, nil
-		}
+	if s.checkVacant(ctx, config) != nil {
+		return true, nil
 	}
 	deadline := time.After(idleness)
 	for {
