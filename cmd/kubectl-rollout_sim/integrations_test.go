@@ -62,7 +62,7 @@ func TestK9sPlugins(t *testing.T) {
 				}
 				return value
 			})
-			script := "env PATH=$WORK/bin:$PATH\nchmod 755 bin/kubectl\nchmod 755 bin/less\ncluster dumped\nexec sh command\nstdout '^[a-z]+/web'\n! stdout '^error'\n" +
+			script := "env PATH=$WORK/bin:$PATH\nenv COLUMNS=100\nchmod 755 bin/kubectl\nchmod 755 bin/less\ncluster dumped\nexec sh command\nstdout '^[a-z]+/web'\n! stdout '^error'\n" +
 				"-- command --\n" + line + "\n-- bin/less --\n#!/bin/sh\nexec cat\n-- bin/kubectl --\n" + kubectlShim
 			if err := os.WriteFile(filepath.Join(scripts, name+"-"+scope+".txtar"), []byte(script), 0o600); err != nil {
 				t.Fatal(err)

@@ -25,7 +25,7 @@ import (
 // collections included, which are as rare as in the plan command.
 func BenchmarkRollout(b *testing.B) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	for _, size := range []struct{ replicas, nodes int }{{10, 3}, {100, 3}, {1000, 20}, {10_000, 200}, {100_000, 5000}} {
+	for _, size := range []struct{ replicas, nodes int }{{10, 3}, {100, 3}, {500, 12}, {1000, 20}, {10_000, 200}, {100_000, 5000}} {
 		b.Run(fmt.Sprint(size.replicas), func(b *testing.B) {
 			if size.replicas > 10_000 && testing.Short() {
 				b.Skip("a hundred thousand replicas take their time")

@@ -30,11 +30,19 @@ type followed struct {
 	ends v1alpha1.Verdict
 }
 
-// rollouts are all scenarios of docs/accuracy.md, and other ways to make a change.
+// rollouts are other ways to make a change than those of docs/accuracy.md, and all
+// of these, whose large ones wait until the rest is done.
 func rollouts() []followed {
 	deadline := map[string]bool{"full quota, no pod to spare": true, "full quota, one pod to spare": true,
 		"image that never gets ready": true, "anti-affinity, no node to spare": true}
-	var out []followed
+	full := quota("full quota, given up", change(rolling(3, "1", "0"), func(a *app) { a.deadline = 60 }), 3)
+	out := []followed{
+		{scenario: settled(web(4), verb([]string{"deploy/web", "--replicas", "9"})).named("scale"), ends: v1alpha1.Complete},
+		{scenario: settled(web(3), verb([]string{"deploy/web", "--restart"})).named("restart"), ends: v1alpha1.Complete},
+		{scenario: settled(web(3), move{apply: []app{web(3).with(v3)}}).named("server-side apply"),
+			flags: []string{"--server-side", "--force-conflicts"}, ends: v1alpha1.Complete},
+		{scenario: full, flags: []string{"--fail-fast"}, ends: v1alpha1.LimitReached},
+	}
 	for _, sc := range scenarios() {
 		f := followed{scenario: sc, ends: v1alpha1.Complete}
 		if deadline[sc.name] {
@@ -42,13 +50,7 @@ func rollouts() []followed {
 		}
 		out = append(out, f)
 	}
-	full := quota("full quota, given up", change(rolling(3, "1", "0"), func(a *app) { a.deadline = 60 }), 3)
-	return append(out,
-		followed{scenario: settled(web(4), verb([]string{"deploy/web", "--replicas", "9"})).named("scale"), ends: v1alpha1.Complete},
-		followed{scenario: settled(web(3), verb([]string{"deploy/web", "--restart"})).named("restart"), ends: v1alpha1.Complete},
-		followed{scenario: settled(web(3), move{apply: []app{web(3).with(v3)}}).named("server-side apply"),
-			flags: []string{"--server-side", "--force-conflicts"}, ends: v1alpha1.Complete},
-		followed{scenario: full, flags: []string{"--fail-fast"}, ends: v1alpha1.LimitReached})
+	return out
 }
 
 // exitCodes are those of apply by how the real rollout ends.
@@ -58,11 +60,12 @@ var exitCodes = map[v1alpha1.Verdict]int{v1alpha1.Complete: 0, v1alpha1.Paused: 
 // and with the right exit code, every step of them is one that our arithmetic
 // gives, and the recording shows the same again.
 func TestApply(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	s.kubectl(t, "", "label", "node", "node-0", "room=narrow")
 	s.kubectl(t, "", "label", "node", "node-1", "node-2", "node-3", "room=apart")
 	all := rollouts()
-	inLanes(t, len(all), func(i int) (string, int) { return all[i].name, all[i].weight() }, func(t *testing.T, i int) {
+	inLanes(t, crowded, len(all), func(i int) (string, int) { return all[i].name, all[i].weight() }, func(t *testing.T, i int) {
 		s.followAll(t, all[i], "apply-"+strconv.Itoa(i+1))
 	})
 }

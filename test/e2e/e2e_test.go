@@ -36,7 +36,7 @@ func TestPredictions(t *testing.T) {
 	s.kubectl(t, "", "label", "node", "node-1", "node-2", "node-3", "room=apart")
 	all := scenarios()
 	judged := make([][]row, len(all))
-	inLanes(t, len(all), func(i int) (string, int) { return all[i].name, all[i].weight() }, func(t *testing.T, i int) {
+	inLanes(t, unhurried, len(all), func(i int) (string, int) { return all[i].name, all[i].weight() }, func(t *testing.T, i int) {
 		judged[i] = s.judge(t, all[i], "scenario-"+strconv.Itoa(i+1))
 	})
 	rows := slices.Concat(judged...)
@@ -45,28 +45,34 @@ func TestPredictions(t *testing.T) {
 		t.Errorf("more than one scenario went otherwise than predicted: %s", strings.Join(off, "; "))
 	}
 	if *rewrite {
-		writeSection(t, "Scenarios", table(rows))
+		writeSection(t, accuracy, "Scenarios", table(rows))
+	}
+	if i := slices.IndexFunc(rows, func(r row) bool { return r.scenario == costly }); i >= 0 {
+		compareCosts(t, rows[i])
 	}
 }
 
-// room is how many replicas the scenarios that are played at the same time may
+// Rooms are how many replicas the scenarios that are played at the same time may
 // have. They share the controllers' limits, 20 requests a second and 30 at
 // once, of which a rollout of ten replicas takes some twenty when it begins.
-const room = 16
+const (
+	unhurried = 16 // no scenario slows another down
+	crowded   = 48 // some do: for tests that compare no times
+)
 
 // inLanes runs n tests of so much weight each beside one another, as far as
 // there is room, in their order. One too heavy for that runs alone.
-func inLanes(t *testing.T, n int, of func(i int) (name string, weight int), test func(t *testing.T, i int)) {
+func inLanes(t *testing.T, room int64, n int, of func(i int) (name string, weight int), test func(t *testing.T, i int)) {
 	lanes := semaphore.NewWeighted(room)
 	var all sync.WaitGroup
 	for i := range n {
-		name, weight := of(i)
-		weight = min(weight, room)
-		if err := lanes.Acquire(t.Context(), int64(weight)); err != nil {
+		name, replicas := of(i)
+		weight := min(int64(replicas), room)
+		if err := lanes.Acquire(t.Context(), weight); err != nil {
 			t.Fatal(err)
 		}
 		all.Go(func() {
-			defer lanes.Release(int64(weight))
+			defer lanes.Release(weight)
 			t.Run(name, func(t *testing.T) { test(t, i) })
 		})
 	}
@@ -305,9 +311,10 @@ func (x *scene) perform(t *testing.T, sc scenario, m move) row {
 			r.otherwise = append(r.otherwise, predicted(x.plan(t, input, append(slices.Clone(plan), "--seed", strconv.Itoa(seed)))))
 		}
 	}
-	mark := x.recorder.mark()
+	mark, busy := x.recorder.mark(), x.charge(t)
 	x.do(t, input, do...)
 	r.real = x.await(t, mark, names, r.predicted.took)
+	r.busy = busy()
 	t.Logf("planned in %s\n%s", r.planning.Round(time.Millisecond), table([]row{r}))
 	if len(r.errors()) > 0 {
 		t.Logf("world: %s\npredicted steps:\n%sreal steps:\n%s", strings.Join(r.world, "; "), r.predicted.story(), r.real.story())

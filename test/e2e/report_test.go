@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what came out into docs/accuracy.md")
+var rewrite = flag.Bool("rewrite", false, "write what came out into docs/accuracy.md and docs/performance.md")
 
 // row is one move, as predicted and as it went.
 type row struct {
@@ -23,6 +23,7 @@ type row struct {
 	run             int           // which run the real one is; zero is the first
 	among           *spread       // the runs it is judged by, when it is not the real one alone
 	planning        time.Duration // how long the plan took, kubectl included
+	busy            time.Duration // processor time of the control plane, of all scenarios that are played at the same time
 	world           []string
 }
 
@@ -113,13 +114,15 @@ func both(predicted, real string) string {
 // writing keeps tests that run at the same time from writing over each other.
 var writing sync.Mutex
 
-// writeSection replaces what stands under a heading of docs/accuracy.md.
-func writeSection(t *testing.T, heading, body string) {
-	t.Helper()
+// accuracy is the page that tells how right plans are.
+const accuracy = "accuracy.md"
+
+// writeSection replaces what stands under a heading of a page in docs.
+func writeSection(t *testing.T, page, heading, body string) {
 	t.Helper()
 	writing.Lock()
 	defer writing.Unlock()
-	path := filepath.Join("..", "..", "docs", "accuracy.md")
+	path := filepath.Join("..", "..", "docs", page)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

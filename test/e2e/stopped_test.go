@@ -51,7 +51,7 @@ func TestStoppedNode(t *testing.T) {
 	}
 	t.Log("\n" + predicted.beside(real))
 	if *rewrite {
-		writeSection(t, "A node that stops", stoppedText+predicted.beside(real))
+		writeSection(t, accuracy, "A node that stops", stoppedText+predicted.beside(real))
 	}
 }
 
