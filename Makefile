@@ -37,6 +37,11 @@ rewrite: ## Regenerate what data-driven tests expect, documents and pictures; re
 	$(GO) test ./pkg/sim ./pkg/view -args -rewrite
 	$(GO) test ./cmd/kubectl-rollout_sim -run 'TestDocuments|TestReference|TestPictures' -args -rewrite
 
+.PHONY: picture
+picture: build ## Take the picture of the HTML report in docs/pictures anew; needs chromium
+	$(BIN) plan --from examples/web.yaml -f examples/web-next.yaml -o jsonl > bin/report.jsonl
+	$(GO) test ./pkg/view/report -count=1 -run TestPicture -args -plan $(CURDIR)/bin/report.jsonl -picture $(CURDIR)/docs/pictures/report.png
+
 .PHONY: oracle
 oracle: ## Compare with upstream's own code; WORLDS=50000 SEED=7 for longer, others
 	cd test && $(GO) test -count=1 -timeout 0 ./oracle/arithmetic ./oracle/objects ./oracle/admission ./oracle/autoscaler ./oracle/mutants

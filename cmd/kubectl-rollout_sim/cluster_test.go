@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -105,6 +106,22 @@ var clusters = map[string]func(*livetest.Server){
 		s.Live, s.Now = true, time.Now
 		s.Allowed = func(_, resource, _ string) bool { return resource != "leases" }
 	},
+	// governed is rolling, to a user who may not read leases, as most may not.
+	"governed": func(s *livetest.Server) {
+		s.Live, s.Now = true, time.Now
+		s.Allowed = func(_, resource, _ string) bool { return resource != "leases" }
+	},
+	// shaky is idle, and ends the first requests for leases without an answer.
+	"shaky": func(s *livetest.Server) {
+		s.Live, s.Now = true, time.Now
+		var asked atomic.Int32
+		s.Allowed = func(_, resource, _ string) bool {
+			if resource == "leases" && asked.Add(1) <= 30 {
+				panic(http.ErrAbortHandler)
+			}
+			return true
+		}
+	},
 	// lockless is idle, to a user who may only read leases.
 	"lockless": func(s *livetest.Server) {
 		s.Live, s.Now = true, time.Now
@@ -154,7 +171,7 @@ func cluster(ts *testscript.TestScript, neg bool, args []string) {
 	server.Start()
 	ts.Defer(server.Close)
 	if server.Live {
-		roll(ts, server, !slices.Contains([]string{"idle", "viewing", "leased", "leaseless", "lockless"}, args[0]))
+		roll(ts, server, !slices.Contains([]string{"idle", "viewing", "leased", "leaseless", "shaky", "lockless"}, args[0]))
 	}
 	namespace := "team"
 	if args[0] == "dumped" {

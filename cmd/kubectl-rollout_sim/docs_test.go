@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what the commands of the documents print into the documents")
@@ -60,27 +61,81 @@ func TestDocuments(t *testing.T) {
 }
 
 // replay is a document with the output of its commands as it is now, and how
-// many commands it has. A command is a line of a console block that begins with
-// "$ "; what follows, up to the next one, is its output.
+// many commands it has.
 func replay(t *testing.T, document string) (string, int) {
 	var out strings.Builder
-	console, commands := false, 0
-	for line := range strings.Lines(document) {
-		text := strings.TrimRight(line, "\n")
-		command, isCommand := strings.CutPrefix(text, "$ ")
-		switch {
-		case strings.HasPrefix(text, "```"):
-			console = text == "```console"
-			out.WriteString(line)
-		case !console:
-			out.WriteString(line)
-		case isCommand:
+	commands := 0
+	for _, l := range linesOf(document) {
+		if l.printed {
+			continue
+		}
+		out.WriteString(l.text + "\n")
+		if l.command != "" {
 			commands++
-			out.WriteString(line)
-			out.WriteString(printed(t, command))
+			out.WriteString(printed(t, l.command))
 		}
 	}
 	return out.String(), commands
+}
+
+// docLine is a line of a document.
+type docLine struct {
+	text string
+	// command is whole in the last line of a command: of a console block, from
+	// "$ " on, and further where a line ends in a backslash.
+	command string
+	// printed lines follow a command, up to the next one.
+	printed bool
+}
+
+func linesOf(document string) []docLine {
+	var out []docLine
+	block, command := "", "" // the fence that a block began with; a command so far
+	for line := range strings.Lines(document) {
+		l := docLine{text: strings.TrimRight(line, "\n")}
+		first, begins := strings.CutPrefix(l.text, "$ ")
+		switch {
+		case strings.HasPrefix(l.text, "```") && block == "":
+			block = l.text
+		case strings.HasPrefix(l.text, "```"):
+			block = ""
+		case block != "```console":
+		case begins || command != "":
+			if !begins {
+				first = l.text
+			}
+			command += first
+			if strings.HasSuffix(command, "\\") {
+				command += "\n"
+				break
+			}
+			l.command, command = command, ""
+		default:
+			l.printed = true
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// docColumns is how wide the documents are.
+const docColumns = 120
+
+// TestWidths holds text and commands to the width of the documents. Tables,
+// addresses and what programs print are as wide as they are, and so is what --help says.
+func TestWidths(t *testing.T) {
+	for _, file := range documents(t) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, l := range linesOf(string(data)) {
+			free := l.printed || strings.HasPrefix(l.text, "|") || strings.Contains(l.text, "://") || filepath.Base(file) == "reference.md"
+			if n := utf8.RuneCountInString(l.text); n > docColumns && !free {
+				t.Errorf("%s:%d has %d columns: %s", file, i+1, n, l.text)
+			}
+		}
+	}
 }
 
 // printed is what a command prints in the checkout, warnings and errors included.

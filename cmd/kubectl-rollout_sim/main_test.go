@@ -14,9 +14,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"kubectl-rollout_sim": main})
-}
+// programs are what tests find on their PATH.
+var programs = map[string]func(){"kubectl-rollout_sim": main}
+
+func TestMain(m *testing.M) { testscript.Main(m, programs) }
 
 // TestScript runs the real main on the scripts of testdata/script.
 func TestScript(t *testing.T) {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"html"
+	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +24,19 @@ var pictures = map[string]string{
 func TestPictures(t *testing.T) {
 	for name, command := range pictures {
 		kept(t, filepath.Join(root, "docs", "pictures", name), drawTerminal(command, inColour(t, command)))
+	}
+}
+
+// The picture of the report, which make picture takes, is small enough for a page.
+func TestReportPicture(t *testing.T) {
+	const most = 300 << 10 // bytes
+	data, err := os.ReadFile(filepath.Join(root, "docs", "pictures", "report.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := png.DecodeConfig(bytes.NewReader(data))
+	if err != nil || config.Width < 1000 || len(data) > most {
+		t.Errorf("%d columns in %d bytes, want 1000 at least in %d at most: %v", config.Width, len(data), most, err)
 	}
 }
 

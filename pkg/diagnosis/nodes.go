@@ -11,16 +11,17 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/apis/v1alpha1"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/timeline"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
 
 // nodes are what the nodes hold against pods that find none: that there are no
 // more of them, cordons and taints.
 func (p *patient) nodes() []relaxation {
-	if !p.suffers("Unschedulable") {
+	all := p.search.nodes()
+	if !p.suffers("Unschedulable") && !(p.suffers("NodeLost") && p.allLost(all)) {
 		return nil
 	}
-	all := p.search.nodes()
 	found := p.capacity(all)
 	for _, node := range all {
 		if node.Spec.Unschedulable {
@@ -45,7 +46,11 @@ func (p *patient) capacity(all []*corev1.Node) []relaxation {
 	if model == nil {
 		return nil
 	}
-	r := relaxation{Constraint: p.constraint(v1alpha1.ConstraintCapacity, "%s, and none of them takes one more pod", plural(len(all), "node"))}
+	text := plural(len(all), "node") + ", and none of them takes one more pod"
+	if p.allLost(all) {
+		text = "no node is ready: " + timeline.LostWords(p.search.tl.Lost())
+	}
+	r := relaxation{Constraint: p.constraint(v1alpha1.ConstraintCapacity, "%s", text)}
 	for _, n := range slices.Compact([]int{1, p.unscheduled()}) {
 		change := fmt.Sprintf("add %s such as %s", plural(n, "node"), model.Name)
 		if n == 1 {
@@ -56,9 +61,30 @@ func (p *patient) capacity(all []*corev1.Node) []relaxation {
 	return []relaxation{r}
 }
 
-// model is a node that takes such pods: one that has some, or else the first
-// that is fit for service.
+// allLost says that there were nodes, and none is left that is ready.
+func (p *patient) allLost(all []*corev1.Node) bool {
+	lost := map[string]bool{}
+	for _, l := range p.search.tl.Lost() {
+		lost[l.Node] = true
+	}
+	return len(all) > 0 && !slices.ContainsFunc(all, func(node *corev1.Node) bool { return !lost[node.Name] })
+}
+
+// model is a node that takes such pods, or would if it were not lost.
 func (p *patient) model(all []*corev1.Node) *corev1.Node {
+	if node := p.fit(all); node != nil {
+		return node
+	}
+	risen := make([]*corev1.Node, len(all))
+	for i, node := range all {
+		risen[i] = awake(node)
+	}
+	return p.fit(risen)
+}
+
+// fit is a node that takes such pods: one that has some, or else the first that
+// is fit for service.
+func (p *patient) fit(all []*corev1.Node) *corev1.Node {
 	var first *corev1.Node
 	for _, node := range all {
 		if node.Spec.Unschedulable || p.untolerated(node) != nil {
@@ -100,7 +126,7 @@ func alike(model *corev1.Node, all []*corev1.Node, n int) []*corev1.Node {
 		if taken[name] {
 			continue
 		}
-		node := model.DeepCopy()
+		node := awake(model)
 		node.Name, node.UID, node.ResourceVersion = name, "", ""
 		if node.Labels[corev1.LabelHostname] != "" {
 			node.Labels[corev1.LabelHostname] = name
@@ -108,6 +134,21 @@ func alike(model *corev1.Node, all []*corev1.Node, n int) []*corev1.Node {
 		out = append(out, node)
 	}
 	return out
+}
+
+// awake is a copy of a node as it is while its kubelet answers.
+func awake(node *corev1.Node) *corev1.Node {
+	node = node.DeepCopy()
+	node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(t corev1.Taint) bool { return slices.Contains(silence, t.Key) })
+	for i := range node.Status.Conditions {
+		switch c := &node.Status.Conditions[i]; {
+		case c.Type == corev1.NodeReady:
+			c.Status = corev1.ConditionTrue
+		case c.Status == corev1.ConditionUnknown:
+			c.Status = corev1.ConditionFalse
+		}
+	}
+	return node
 }
 
 func cordon(node *corev1.Node) relaxation {
@@ -152,6 +193,9 @@ func (p *patient) taints(all []*corev1.Node) []relaxation {
 // shortToleration is how many seconds a pod is left on a lost node when one does not want to wait.
 const shortToleration = 30
 
+// silence are the taints of a node whose kubelet does not answer, or not well.
+var silence = []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable}
+
 // lostNodes are why pods of a node that died are replaced so late.
 func (p *patient) lostNodes() []relaxation {
 	for _, e := range p.search.Plan.Events {
@@ -159,16 +203,15 @@ func (p *patient) lostNodes() []relaxation {
 		if !ok || taint.Removed || !strings.HasSuffix(taint.Taint, ":NoExecute") {
 			continue
 		}
-		keys := []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable}
 		key := strings.TrimSuffix(taint.Taint, ":NoExecute")
-		if !slices.Contains(keys, key) {
+		if !slices.Contains(silence, key) {
 			continue
 		}
 		return []relaxation{{
 			Constraint: p.constraint(v1alpha1.ConstraintToleration, "its pods tolerate %s for %s, and stay bound to node %s for so long", key, p.tolerated(key), e.Object.Name),
 			ways: []way{{
-				change:  fmt.Sprintf("tolerationSeconds %d for %s and %s", shortToleration, keys[0], keys[1]),
-				relaxed: p.pods(func(spec *corev1.PodSpec) { tolerate(spec, keys, shortToleration) }),
+				change:  fmt.Sprintf("tolerationSeconds %d for %s and %s", shortToleration, silence[0], silence[1]),
+				relaxed: p.pods(func(spec *corev1.PodSpec) { tolerate(spec, silence, shortToleration) }),
 			}},
 		}}
 	}

@@ -54,6 +54,7 @@ type Cache interface {
 
 // API is the part of the Kubernetes API the two controllers use, as client-go
 // offers it. Every call takes time; a write with a stale resourceVersion is a conflict.
+// An object given to an update, though not what it points to, is the API's from then on.
 type API interface {
 	GetDeployment(ctx context.Context, namespace, name string) (*appsv1.Deployment, error)
 	UpdateDeployment(ctx context.Context, d *appsv1.Deployment) (*appsv1.Deployment, error)

@@ -105,3 +105,16 @@ func BenchmarkList(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkListStreamed decodes it as a larger one is read: by windows, sharing.
+func BenchmarkListStreamed(b *testing.B) {
+	data := dumped(1000)
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		set, err := streamed(data, windowSize)
+		if err != nil || len(set.Items) != 1000 {
+			b.Fatal(err)
+		}
+	}
+}

@@ -181,26 +181,29 @@ func (d *decoder) notObject(item []byte, path string) error {
 	return d.at(path).errorf("%s is %s, not a Kubernetes object", path, describe(item))
 }
 
-// ofKind decodes one of a kind, sharing what others said before where that is
-// possible.
-func (d *decoder) ofKind(data []byte, path string, k *kind) (Object, error) {
-	if d.share != nil {
-		if obj := k.make(); shares(obj) && d.share.decode(data, obj) {
-			return obj, nil
-		}
-	}
-	obj := k.make()
-	return obj, d.unmarshal(data, obj, path)
-}
-
 func (d *decoder) typed(data []byte, path string, k *kind, head header) error {
 	if len(data) > MaxDocument && d.mode == Strict {
 		return d.at(path).errorf("%s %q has %d bytes; an API server takes at most %d", k.name, head.Metadata.Name, len(data), MaxDocument)
 	}
-	obj, err := d.ofKind(data, path, k)
-	if err != nil {
+	obj := k.make()
+	if err := d.unmarshal(data, obj, path); err != nil {
 		return err
 	}
+	return d.enter(obj, data, path, k)
+}
+
+// shared decodes one of thousands, sharing what others said before; false
+// where that is not possible.
+func (d *decoder) shared(data []byte, k *kind) (Object, bool) {
+	if d.share == nil {
+		return nil, false
+	}
+	obj := k.make()
+	return obj, shares(obj) && d.share.decode(data, obj)
+}
+
+// enter takes an object into the set.
+func (d *decoder) enter(obj Object, data []byte, path string, k *kind) error {
 	if obj.GetName() == "" {
 		if generate := obj.GetGenerateName(); generate != "" {
 			return d.at(join(path, "metadata.generateName")).errorf("from %s: cannot use generate name here; give the %s a metadata.name", generate, k.name)

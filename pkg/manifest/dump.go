@@ -88,6 +88,9 @@ func (d *decoder) item(item []byte, path string, implied schema.GroupVersionKind
 	}
 	gv, err := schema.ParseGroupVersion(head.APIVersion)
 	if found, _ := lookup(gv.WithKind(head.Kind)); found != nil && err == nil && (!found.story || d.events) {
+		if obj, ok := d.shared(item, found); ok {
+			return d.enter(obj, item, path, found)
+		}
 		d.spare = compact(d.spare[:0], item)
 		return d.typed(d.spare, path, found, head)
 	}
@@ -99,8 +102,18 @@ func (d *decoder) item(item []byte, path string, implied schema.GroupVersionKind
 
 // note takes a member that says what an object is.
 func (h *header) note(key, value []byte) {
-	to := map[string]*string{"apiVersion": &h.APIVersion, "kind": &h.Kind}[string(key)]
-	if to != nil && json.Unmarshal(value, to) != nil {
+	var to *string
+	switch string(key) {
+	case "apiVersion":
+		to = &h.APIVersion
+	case "kind":
+		to = &h.Kind
+	default:
+		return
+	}
+	if last := len(value) - 1; last > 0 && value[0] == '"' && plain(value, 1) == last {
+		*to = string(value[1:last])
+	} else if json.Unmarshal(value, to) != nil {
 		*to = ""
 	}
 }

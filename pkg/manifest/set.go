@@ -176,13 +176,24 @@ func unprintable(r rune) bool { return !strconv.IsPrint(r) }
 
 // Latest is the set with each object once, as it was read last: dumps overlap.
 func (s *Set) Latest() *Set {
-	last := map[string]int{}
+	type named struct{ kind, namespace, name string }
+	last, again := make(map[named]int, len(s.Items)), false
+	key := func(o Object) named {
+		return named{o.GetObjectKind().GroupVersionKind().Kind, o.GetNamespace(), o.GetName()}
+	}
 	for i, item := range s.Items {
-		last[Name(item.Object)+"\x00"+item.Object.GetNamespace()] = i
+		at := key(item.Object)
+		if _, ok := last[at]; ok {
+			again = true
+		}
+		last[at] = i
+	}
+	if !again {
+		return s
 	}
 	out := &Set{ignored: s.ignored}
 	for i, item := range s.Items {
-		if last[Name(item.Object)+"\x00"+item.Object.GetNamespace()] == i {
+		if last[key(item.Object)] == i {
 			out.Items = append(out.Items, item)
 		}
 	}

@@ -102,7 +102,8 @@ func (l *listReader) round() error {
 func (l *listReader) decode(items [][]byte, from int, implied schema.GroupVersionKind) (*Set, error) {
 	share := l.sharers.take()
 	defer l.sharers.give(share)
-	d := decoder{doc: document{line: 1, json: true}, mode: Lenient, events: l.reader.Events, source: l.source, set: &Set{}, share: share}
+	d := decoder{doc: document{line: 1, json: true}, mode: Lenient, events: l.reader.Events, source: l.source, share: share}
+	d.set = &Set{Items: make([]Item, 0, len(items))}
 	for i, item := range items {
 		if d.item(item, "items["+strconv.Itoa(from+i)+"]", implied) != nil {
 			return nil, errUsual

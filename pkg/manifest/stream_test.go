@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -122,7 +123,7 @@ func TestShare(t *testing.T) {
 	var lists [][]byte
 	members(dumped(3), func(key, value []byte) bool {
 		if string(key) == "items" {
-			elements(value, func(item []byte) { lists = append(lists, compact(nil, item)) })
+			elements(value, func(item []byte) { lists = append(lists, compact(nil, item), bytes.Clone(item)) })
 		}
 		return true
 	})
@@ -158,6 +159,30 @@ func TestShare(t *testing.T) {
 	})
 	if taken == 0 {
 		t.Error("nothing was taken")
+	}
+}
+
+// TestShareBeginnings decodes pods one after the other in which a value is the
+// beginning of the one before, or the other way round.
+func TestShareBeginnings(t *testing.T) {
+	var all sharers
+	share := all.take()
+	const pod = `{"metadata":{"name":"a","creationTimestamp":%q,"labels":{"a":"%[3]d"}},"spec":{"terminationGracePeriodSeconds":%[2]d,"priority" : %[2]d
+		,"volumes":[{"name":"v"},null],"containers":null,"tolerations":[{"tolerationSeconds":%[2]d}%[4]s]}}`
+	for i, grace := range []int{3, 30, 300, 30, 3, 3} {
+		for _, more := range []string{"", ",{}", ""} {
+			data := fmt.Appendf(nil, pod, []string{"2026-01-01T00:00:00Z", "2026-01-01T00:00:00.5+02:00"}[i%2], grace, grace, more)
+			var got, want corev1.Pod
+			if !share.decode(data, &got) {
+				t.Fatalf("left to the usual decoder:\n%s", data)
+			}
+			if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &want); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-usual +shared):\n%s", diff)
+			}
+		}
 	}
 }
 

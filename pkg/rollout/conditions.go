@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -26,11 +27,12 @@ const (
 	ReasonMinimumReplicasUnavailable = "MinimumReplicasUnavailable"
 )
 
-// Condition finds the condition of a type; nil when there is none. It is a copy.
+// Condition finds the condition of a type; nil when there is none. It points
+// into the list: read only.
 func Condition(conditions []appsv1.DeploymentCondition, kind appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
-	for _, c := range conditions {
-		if c.Type == kind {
-			return &c
+	for i := range conditions {
+		if conditions[i].Type == kind {
+			return &conditions[i]
 		}
 	}
 	return nil
@@ -67,12 +69,20 @@ func SetCondition(conditions []appsv1.DeploymentCondition, c appsv1.DeploymentCo
 	return append(RemoveCondition(conditions, c.Type), c)
 }
 
-// RemoveCondition is a new list without the conditions of a type; nil when none are left.
+// RemoveCondition is the list without the conditions of a type; nil when none
+// are left. The list given is left alone, and is what comes back, without room
+// for more, when it has no such condition.
 func RemoveCondition(conditions []appsv1.DeploymentCondition, kind appsv1.DeploymentConditionType) []appsv1.DeploymentCondition {
+	switch {
+	case len(conditions) == 0:
+		return nil
+	case Condition(conditions, kind) == nil:
+		return slices.Clip(conditions)
+	}
 	var kept []appsv1.DeploymentCondition
-	for _, c := range conditions {
-		if c.Type != kind {
-			kept = append(kept, c)
+	for i := range conditions {
+		if conditions[i].Type != kind {
+			kept = append(slices.Grow(kept, len(conditions)), conditions[i])
 		}
 	}
 	return kept
@@ -81,23 +91,26 @@ func RemoveCondition(conditions []appsv1.DeploymentCondition, kind appsv1.Deploy
 // replicaFailure is the first ReplicaFailure of the new ReplicaSet, else of any
 // in order, as a condition of the Deployment; nil when none has one.
 func replicaFailure(sets Sets) *appsv1.DeploymentCondition {
-	all := sets.All()
 	if sets.New != nil {
-		all = append([]*appsv1.ReplicaSet{sets.New}, sets.Old...)
+		if c := ReplicaSetCondition(sets.New.Status, appsv1.ReplicaSetReplicaFailure); c != nil {
+			return asReplicaFailure(c)
+		}
 	}
-	for _, rs := range all {
-		for _, c := range rs.Status.Conditions {
-			if c.Type == appsv1.ReplicaSetReplicaFailure {
-				return &appsv1.DeploymentCondition{
-					Type:               appsv1.DeploymentReplicaFailure,
-					Status:             c.Status,
-					LastUpdateTime:     c.LastTransitionTime,
-					LastTransitionTime: c.LastTransitionTime,
-					Reason:             c.Reason,
-					Message:            c.Message,
-				}
-			}
+	for _, rs := range sets.Old {
+		if c := ReplicaSetCondition(rs.Status, appsv1.ReplicaSetReplicaFailure); c != nil {
+			return asReplicaFailure(c)
 		}
 	}
 	return nil
+}
+
+func asReplicaFailure(c *appsv1.ReplicaSetCondition) *appsv1.DeploymentCondition {
+	return &appsv1.DeploymentCondition{
+		Type:               appsv1.DeploymentReplicaFailure,
+		Status:             c.Status,
+		LastUpdateTime:     c.LastTransitionTime,
+		LastTransitionTime: c.LastTransitionTime,
+		Reason:             c.Reason,
+		Message:            c.Message,
+	}
 }

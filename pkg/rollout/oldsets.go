@@ -22,7 +22,7 @@ type Step struct {
 // are. Upstream: reconcileOldReplicaSets.
 func Surplus(d *appsv1.Deployment, sets Sets) Budget {
 	return sum(trace.Surplus,
-		trace.Term{Name: "pods", Value: TotalSize(sets.All())},
+		trace.Term{Name: "pods", Value: sets.totalSize()},
 		trace.Term{Name: "needed", Value: -MinAvailable(d)},
 		trace.Term{Name: "notReady", Value: -(Size(sets.New) - sets.New.Status.AvailableReplicas)})
 }

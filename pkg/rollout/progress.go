@@ -73,16 +73,12 @@ func progressing(d *appsv1.Deployment, sets Sets, status appsv1.DeploymentStatus
 	if status.Replicas == status.UpdatedReplicas && current != nil && current.Reason == ReasonNewReplicaSetAvailable {
 		return status.Conditions
 	}
-	subject := fmt.Sprintf("Deployment %q", d.Name)
-	if sets.New != nil {
-		subject = fmt.Sprintf("ReplicaSet %q", sets.New.Name)
-	}
 	switch {
 	case Complete(d, status):
 		return SetCondition(status.Conditions, NewProgressing(corev1.ConditionTrue,
-			ReasonNewReplicaSetAvailable, subject+" has successfully progressed.", now))
+			ReasonNewReplicaSetAvailable, progressSubject(d, sets)+" has successfully progressed.", now))
 	case Progressed(d.Status, status):
-		c := NewProgressing(corev1.ConditionTrue, ReasonReplicaSetUpdated, subject+" is progressing.", now)
+		c := NewProgressing(corev1.ConditionTrue, ReasonReplicaSetUpdated, progressSubject(d, sets)+" is progressing.", now)
 		if current != nil && current.Status == corev1.ConditionTrue {
 			c.LastTransitionTime = current.LastTransitionTime
 		}
@@ -90,9 +86,17 @@ func progressing(d *appsv1.Deployment, sets Sets, status appsv1.DeploymentStatus
 		return append(RemoveCondition(status.Conditions, appsv1.DeploymentProgressing), c)
 	case TimedOut(d, status, now):
 		return SetCondition(status.Conditions, NewProgressing(corev1.ConditionFalse,
-			ReasonProgressDeadlineExceeded, subject+" has timed out progressing.", now))
+			ReasonProgressDeadlineExceeded, progressSubject(d, sets)+" has timed out progressing.", now))
 	}
 	return status.Conditions
+}
+
+// progressSubject is what messages about progress are about.
+func progressSubject(d *appsv1.Deployment, sets Sets) string {
+	if sets.New != nil {
+		return fmt.Sprintf("ReplicaSet %q", sets.New.Name)
+	}
+	return fmt.Sprintf("Deployment %q", d.Name)
 }
 
 // PauseCondition is the condition Progressing that a Deployment just paused or
@@ -103,16 +107,15 @@ func PauseCondition(d *appsv1.Deployment, now time.Time) *appsv1.DeploymentCondi
 	if !HasProgressDeadline(d) || (current != nil && current.Reason == ReasonProgressDeadlineExceeded) {
 		return nil
 	}
-	var c appsv1.DeploymentCondition
 	switch noted := current != nil && current.Reason == ReasonDeploymentPaused; {
 	case d.Spec.Paused && !noted:
-		c = NewProgressing(corev1.ConditionUnknown, ReasonDeploymentPaused, "Deployment is paused", now)
+		c := NewProgressing(corev1.ConditionUnknown, ReasonDeploymentPaused, "Deployment is paused", now)
+		return &c
 	case !d.Spec.Paused && noted:
-		c = NewProgressing(corev1.ConditionUnknown, ReasonDeploymentResumed, "Deployment is resumed", now)
-	default:
-		return nil
+		c := NewProgressing(corev1.ConditionUnknown, ReasonDeploymentResumed, "Deployment is resumed", now)
+		return &c
 	}
-	return &c
+	return nil
 }
 
 // Recheck is when to look again whether a rollout has timed out.

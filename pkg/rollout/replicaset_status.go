@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -112,6 +113,12 @@ func HasLabels(have, want map[string]string) bool {
 		}
 	}
 	return true
+}
+
+// SameLabels says whether two sets of labels, or of annotations, are equal.
+// Versions of an object mostly share one, which then needs no look-ups.
+func SameLabels(a, b map[string]string) bool {
+	return reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer() || maps.Equal(a, b)
 }
 
 // failureReason tells by the surplus of pods what was being tried.

@@ -15,6 +15,18 @@ type Sets struct {
 	Old []*appsv1.ReplicaSet // all others
 }
 
+// each is All, one after the other.
+func (s Sets) each(yield func(*appsv1.ReplicaSet) bool) {
+	for _, rs := range s.Old {
+		if !yield(rs) {
+			return
+		}
+	}
+	if s.New != nil {
+		yield(s.New)
+	}
+}
+
 // All is Old with New, if there is one, at its end.
 func (s Sets) All() []*appsv1.ReplicaSet {
 	if s.New == nil {
@@ -38,7 +50,9 @@ func Split(d *appsv1.Deployment, owned []*appsv1.ReplicaSet) Sets {
 // splitBy is Split by a comparison of templates.
 func splitBy(alike func(a, b *corev1.PodTemplateSpec) bool, d *appsv1.Deployment, owned []*appsv1.ReplicaSet) Sets {
 	var sets Sets
-	for _, rs := range ByCreation(owned) {
+	sorted := ByCreation(owned)
+	sets.Old = sorted[:0]
+	for _, rs := range sorted {
 		if sets.New == nil && alike(&rs.Spec.Template, &d.Spec.Template) {
 			sets.New = rs
 		} else {
@@ -85,6 +99,15 @@ func TotalSize(sets []*appsv1.ReplicaSet) int32 {
 	return total
 }
 
+// totalSize is TotalSize of all.
+func (s Sets) totalSize() int32 {
+	total := TotalSize(s.Old)
+	if s.New != nil {
+		total += Size(s.New)
+	}
+	return total
+}
+
 // Active are those with a size above 0.
 func Active(sets []*appsv1.ReplicaSet) []*appsv1.ReplicaSet {
 	var active []*appsv1.ReplicaSet
@@ -116,7 +139,9 @@ func ActiveOrLatest(sets Sets) *appsv1.ReplicaSet {
 
 // ByCreation is the list from oldest to newest, by name within one second.
 func ByCreation(sets []*appsv1.ReplicaSet) []*appsv1.ReplicaSet {
-	return slices.SortedFunc(slices.Values(sets), compareCreation)
+	sorted := slices.Clone(sets)
+	slices.SortFunc(sorted, compareCreation)
+	return sorted
 }
 
 // ByNewest is the list from newest to oldest: the reverse of ByCreation.

@@ -69,13 +69,16 @@ func LastRevision(all []*appsv1.ReplicaSet) int64 {
 // A ReplicaSet whose revision is no integer counts as not different, whatever
 // was copied. Upstream: SetNewReplicaSetAnnotations.
 func NewReplicaSetAnnotations(d *appsv1.Deployment, rs *appsv1.ReplicaSet, revision int64, exists bool) (map[string]string, bool) {
-	out, changed := copyAnnotations(d.Annotations, rs.Annotations)
+	out, changed := withAnnotations(rs.Annotations, d.Annotations)
 	was, had := out[RevisionAnnotation]
 	wasNumber, err := strconv.ParseInt(was, 10, 64)
 	if err != nil && was != "" {
 		return out, false
 	}
 	if wasNumber < revision {
+		if !changed {
+			out = annotationsOf(out)
+		}
 		out[RevisionAnnotation] = strconv.FormatInt(revision, 10)
 		changed = true
 		if had {
@@ -89,18 +92,27 @@ func NewReplicaSetAnnotations(d *appsv1.Deployment, rs *appsv1.ReplicaSet, revis
 	return out, changed
 }
 
-// copyAnnotations is to with those of from that are not the controller's own.
-func copyAnnotations(from, to map[string]string) (map[string]string, bool) {
-	out := make(map[string]string, len(from)+len(to))
-	maps.Copy(out, to)
-	changed := false
+// withAnnotations is have with those of from that are not the controller's own,
+// and whether they differ: have itself, which is not changed, when they do not.
+func withAnnotations(have, from map[string]string) (out map[string]string, changed bool) {
+	out = have
 	for k, v := range from {
-		if has, ok := to[k]; !isOwnAnnotation(k) && (!ok || has != v) {
-			out[k] = v
-			changed = true
+		if has, ok := have[k]; isOwnAnnotation(k) || ok && has == v {
+			continue
 		}
+		if !changed {
+			out, changed = annotationsOf(have), true
+		}
+		out[k] = v
 	}
 	return out, changed
+}
+
+// annotationsOf is a copy to add some to.
+func annotationsOf(annotations map[string]string) map[string]string {
+	out := make(map[string]string, len(annotations)+2)
+	maps.Copy(out, annotations)
+	return out
 }
 
 // isOwnAnnotation says whether an annotation belongs to one object alone and is
@@ -141,8 +153,7 @@ func SizedFor(d *appsv1.Deployment, annotations map[string]string) (map[string]s
 	if annotations[DesiredReplicasAnnotation] == desired && annotations[MaxReplicasAnnotation] == most {
 		return annotations, false
 	}
-	out := make(map[string]string, len(annotations)+2)
-	maps.Copy(out, annotations)
+	out := annotationsOf(annotations)
 	out[DesiredReplicasAnnotation] = desired
 	out[MaxReplicasAnnotation] = most
 	return out, true

@@ -11,7 +11,11 @@ import (
 // asks for, 0 being the last one before the present; false when it is missing,
 // empty or no integer. Upstream: getRollbackTo.
 func RollbackTo(d *appsv1.Deployment) (int64, bool) {
-	revision, err := strconv.ParseInt(d.Annotations[appsv1.DeprecatedRollbackTo], 10, 64)
+	asked := d.Annotations[appsv1.DeprecatedRollbackTo]
+	if asked == "" {
+		return 0, false
+	}
+	revision, err := strconv.ParseInt(asked, 10, 64)
 	return revision, err == nil
 }
 
@@ -34,7 +38,7 @@ func RolledBack(d *appsv1.Deployment, rs *appsv1.ReplicaSet) *appsv1.Deployment 
 	out.Spec.Template.Labels = withoutHash(rs.Spec.Template.Labels)
 	own := maps.Clone(d.Annotations)
 	maps.DeleteFunc(own, func(k, _ string) bool { return !isOwnAnnotation(k) })
-	out.Annotations, _ = copyAnnotations(rs.Annotations, own)
+	out.Annotations, _ = withAnnotations(own, rs.Annotations)
 	return out
 }
 

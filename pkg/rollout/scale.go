@@ -13,7 +13,10 @@ import (
 // without a readable annotation and those of size 0 do not count, so that
 // scaling up from 0 is no scaling event. Upstream: isScalingEvent.
 func IsScalingEvent(d *appsv1.Deployment, sets Sets, v Version) bool {
-	for _, rs := range Active(sets.All()) {
+	for rs := range sets.each {
+		if Size(rs) == 0 {
+			continue
+		}
 		if n, ok := DesiredAnnotation(rs, v); ok && n != Desired(d) {
 			return true
 		}

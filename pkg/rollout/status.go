@@ -1,10 +1,12 @@
 package rollout
 
 import (
+	"reflect"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 )
 
 // DeploymentStatus adds up what the ReplicaSets report and judges availability.
@@ -15,8 +17,7 @@ func DeploymentStatus(d *appsv1.Deployment, sets Sets, v Version, now time.Time)
 		ObservedGeneration: d.Generation,
 		CollisionCount:     d.Status.CollisionCount,
 	}
-	all := sets.All()
-	for _, rs := range all {
+	for rs := range sets.each {
 		status.Replicas += rs.Status.Replicas
 		status.ReadyReplicas += rs.Status.ReadyReplicas
 		status.AvailableReplicas += rs.Status.AvailableReplicas
@@ -24,13 +25,36 @@ func DeploymentStatus(d *appsv1.Deployment, sets Sets, v Version, now time.Time)
 	if sets.New != nil {
 		status.UpdatedReplicas = sets.New.Status.Replicas
 	}
-	status.UnavailableReplicas = max(0, TotalSize(all)-status.AvailableReplicas)
+	status.UnavailableReplicas = max(0, sets.totalSize()-status.AvailableReplicas)
 	if v.TerminatingReplicas() {
-		status.TerminatingReplicas = terminatingReplicas(all)
+		status.TerminatingReplicas = terminatingReplicas(d.Status.TerminatingReplicas, sets)
 	}
-	status.Conditions = SetCondition(append([]appsv1.DeploymentCondition(nil), d.Status.Conditions...),
-		availability(d, status.AvailableReplicas, now))
+	status.Conditions = SetCondition(d.Status.Conditions, availability(d, status.AvailableReplicas, now))
 	return status
+}
+
+// DeploymentStatusChanged says whether a computed status has to be written:
+// something in it differs from the Deployment's own, be it the zone of a time.
+// Upstream: syncRolloutStatus, syncDeploymentStatus.
+func DeploymentStatusChanged(d *appsv1.Deployment, status appsv1.DeploymentStatus) bool {
+	was := &d.Status
+	return was.ObservedGeneration != status.ObservedGeneration ||
+		was.Replicas != status.Replicas ||
+		was.UpdatedReplicas != status.UpdatedReplicas ||
+		was.ReadyReplicas != status.ReadyReplicas ||
+		was.AvailableReplicas != status.AvailableReplicas ||
+		was.UnavailableReplicas != status.UnavailableReplicas ||
+		!ptr.Equal(was.TerminatingReplicas, status.TerminatingReplicas) ||
+		!ptr.Equal(was.CollisionCount, status.CollisionCount) ||
+		!sameConditions(was.Conditions, status.Conditions)
+}
+
+// sameConditions compares as reflect does, and not at all where both are one list.
+func sameConditions(a, b []appsv1.DeploymentCondition) bool {
+	if len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] {
+		return true
+	}
+	return reflect.DeepEqual(a, b)
 }
 
 func availability(d *appsv1.Deployment, available int32, now time.Time) appsv1.DeploymentCondition {
@@ -44,9 +68,9 @@ func availability(d *appsv1.Deployment, available int32, now time.Time) appsv1.D
 
 // terminatingReplicas is the sum of those reported. It is unknown (nil) when a
 // ReplicaSet that was synced reports none; one never synced has none.
-func terminatingReplicas(all []*appsv1.ReplicaSet) *int32 {
+func terminatingReplicas(was *int32, sets Sets) *int32 {
 	total := int32(0)
-	for _, rs := range all {
+	for rs := range sets.each {
 		switch {
 		case rs.Status.TerminatingReplicas != nil:
 			total += *rs.Status.TerminatingReplicas
@@ -54,5 +78,5 @@ func terminatingReplicas(all []*appsv1.ReplicaSet) *int32 {
 			return nil
 		}
 	}
-	return &total
+	return sharedCount(was, total)
 }

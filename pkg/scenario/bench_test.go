@@ -3,7 +3,6 @@ package scenario_test
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"syscall"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/predict"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/scenario"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
@@ -24,7 +24,7 @@ import (
 // Setting the world up is not measured. cpu-s is the whole process' time,
 // collections included, which are as rare as in the plan command.
 func BenchmarkRollout(b *testing.B) {
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	defer predict.CollectRarely()()
 	for _, size := range []struct{ replicas, nodes int }{{10, 3}, {100, 3}, {500, 12}, {1000, 20}, {10_000, 200}, {100_000, 5000}} {
 		b.Run(fmt.Sprint(size.replicas), func(b *testing.B) {
 			if size.replicas > 10_000 && testing.Short() {

@@ -3,7 +3,6 @@ package scenario_test
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"testing"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/predict"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
@@ -53,7 +53,7 @@ func spread(spec *corev1.PodSpec) {
 
 // benchmarkRoll rolls a Deployment out whose new template has this spec.
 func benchmarkRoll(b *testing.B, replicas, nodes int, newLog func() *trace.Log, with func(*corev1.PodSpec)) {
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	defer predict.CollectRarely()()
 	goal := rollAll
 	goal.Begin = func(ctx context.Context, hand engine.Hand) error {
 		got, err := hand.Get(ctx, goal.Workloads[0])

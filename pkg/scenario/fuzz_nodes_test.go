@@ -15,8 +15,8 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
 )
 
-// disturbNodes lets some worlds' nodes die, be drained, go and join. What is
-// taken away comes back within the progress deadline.
+// disturbNodes lets some worlds' nodes die, be drained, tainted, go and join. What
+// is taken away comes back within the progress deadline.
 func (w *randomWorld) disturbNodes() {
 	if w.IntN(2) == 0 {
 		return
@@ -33,7 +33,7 @@ func (w *randomWorld) disturbNodes() {
 		name := fmt.Sprintf("node-%d", 1+w.IntN(3))
 		from := time.Duration(w.IntN(60_000)) * time.Millisecond
 		to := from + time.Duration(1_000+w.IntN(200_000))*time.Millisecond
-		switch w.IntN(4) {
+		switch w.IntN(5) {
 		case 0:
 			w.onNode(from, name, "down")
 			w.onNode(to, name, "up")
@@ -47,6 +47,8 @@ func (w *randomWorld) disturbNodes() {
 			extra := fmt.Sprintf("extra-%d", w.IntN(2))
 			w.onNode(from, extra, "add")
 			w.onNode(to, extra, "delete")
+		case 4:
+			w.taint(from, to, fmt.Sprintf("node-%d", 2+w.IntN(2))) // whatever is like node-1 would keep its taint
 		}
 	}
 }
@@ -57,6 +59,25 @@ func (w *randomWorld) onNode(at time.Duration, name, what string) {
 		s.Drain = &v1alpha1.DrainOptions{Force: w.IntN(2) == 0, DisableEviction: w.IntN(3) == 0}
 	}
 	w.parts.Story.Steps = append(w.parts.Story.Steps, s)
+}
+
+// taint sets a taint as somebody would by hand, and takes all of the node away
+// later, those of its controllers as well. Some pods tolerate it for a while.
+func (w *randomWorld) taint(from, to time.Duration, name string) {
+	effect := []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}[w.IntN(3)]
+	if w.IntN(2) == 0 {
+		seconds := int64(w.IntN(60))
+		spec := &w.deployment.Spec.Template.Spec
+		spec.Tolerations = append(spec.Tolerations, corev1.Toleration{
+			Key: "maintenance", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
+		})
+	}
+	w.patchNode(from, name, fmt.Sprintf(`{"spec":{"taints":[{"key":"maintenance","effect":"%s"}]}}`, effect))
+	w.patchNode(to, name, `{"spec":{"taints":null}}`)
+}
+
+func (w *randomWorld) patchNode(at time.Duration, name, patch string) {
+	w.parts.Story.Steps = append(w.parts.Story.Steps, v1alpha1.ScenarioStep{At: metav1.Duration{Duration: at}, Target: "node/" + name, Patch: raw(patch)})
 }
 
 // crowd leaves some worlds so little room that nodes have to be added for more

@@ -48,15 +48,26 @@ func (w *World) under(cause trace.Seq, fn func()) {
 // runs under the cause of the change.
 func (a *actor) watch(resource string, handle func(engine.Change)) {
 	k, s, l := kindByResource[resource], a.world.store, &a.world.loop
-	w := newWatch(a, k, handle)
-	s.watches[k.place] = append(s.watches[k.place], w)
-	for _, obj := range s.List(resource, "") {
-		number := s.numbers[k.place].of(obj)
-		l.at(l.now, func() { w.deliver(engine.Added, number, obj) })
-	}
+	w := a.open(k, a.cache.table(k), handle)
 	// A list has a version even when nothing is in it, and counts as that new.
 	listed := strconv.FormatUint(max(s.revision, 1), 10)
-	l.at(l.now, func() { w.table.synced = listed })
+	l.soon(func() { w.table.synced = listed })
+}
+
+// follow is watch without a cache.
+func (a *actor) follow(resource string, handle func(engine.Change)) {
+	a.open(kindByResource[resource], nil, handle)
+}
+
+// open begins a stream: what exists, and whatever is written from now on.
+func (a *actor) open(k *kind, into *table, handle func(engine.Change)) *watch {
+	s, l := a.world.store, &a.world.loop
+	w := newWatch(a, k, into, handle)
+	s.watches[k.place] = append(s.watches[k.place], w)
+	if objs := s.List(k.resource, ""); len(objs) > 0 {
+		l.soon(func() { w.deliverAll(objs, s.numbers[k.place]) })
+	}
+	return w
 }
 
 // direct is the API as the actor uses it at this very moment.

@@ -14,24 +14,30 @@ import (
 
 // cache is what one actor's watches have delivered. It answers a controller as
 // a lister would, and a plugin as a Reader.
-type cache struct{ tables []*table } // by kind
+type cache struct {
+	tables  []*table // by kind, made when first asked for
+	numbers []*numbers
+}
 
 var _ engine.Cache = &cache{}
 
 // newCache makes an empty cache of the objects that a store has given numbers to.
 func newCache(numbers []*numbers) *cache {
-	c := &cache{tables: make([]*table, len(kinds))}
-	for i := range c.tables {
-		c.tables[i] = newTable(numbers[i])
-	}
-	return c
+	return &cache{tables: make([]*table, len(kinds)), numbers: numbers}
 }
 
-func (c *cache) table(k *kind) *table { return c.tables[k.place] }
+func (c *cache) table(k *kind) *table {
+	t := c.tables[k.place]
+	if t == nil {
+		t = newTable(c.numbers[k.place])
+		c.tables[k.place] = t
+	}
+	return t
+}
 
 // Get reads one object by resource.
 func (c *cache) Get(resource, namespace, name string) (Object, bool) {
-	k := kindByResource[resource]
+	k := resourceKind(resource)
 	if k == nil {
 		return nil, false
 	}
@@ -44,15 +50,15 @@ func (c *cache) get(k *kind, namespace, name string) (Object, bool) {
 
 // List reads all objects of a resource in order of arrival; namespace "" means all.
 func (c *cache) List(resource, namespace string) []Object {
-	k := kindByResource[resource]
+	k := resourceKind(resource)
 	if k == nil {
 		return nil
 	}
 	t := c.table(k)
 	if namespace == "" {
-		return of[Object](&t.all)
+		return of[Object](t.everything())
 	}
-	return of[Object](t.spaces[namespace])
+	return of[Object](t.in(namespace))
 }
 
 func lookup[T Object](c *cache, k *kind, namespace, name string) (T, error) {
@@ -71,7 +77,7 @@ func (c *cache) Deployment(namespace, name string) (*appsv1.Deployment, error) {
 }
 
 func (c *cache) Deployments(namespace string) []*appsv1.Deployment {
-	return of[*appsv1.Deployment](c.table(deployments).spaces[namespace])
+	return of[*appsv1.Deployment](c.table(deployments).in(namespace))
 }
 
 func (c *cache) ReplicaSet(namespace, name string) (*appsv1.ReplicaSet, error) {
@@ -79,23 +85,23 @@ func (c *cache) ReplicaSet(namespace, name string) (*appsv1.ReplicaSet, error) {
 }
 
 func (c *cache) ReplicaSets(namespace string) []*appsv1.ReplicaSet {
-	return of[*appsv1.ReplicaSet](c.table(replicaSets).spaces[namespace])
+	return of[*appsv1.ReplicaSet](c.table(replicaSets).in(namespace))
 }
 
 func (c *cache) ReplicaSetsOf(owner types.UID) []*appsv1.ReplicaSet {
-	return of[*appsv1.ReplicaSet](c.table(replicaSets).byUID[owner])
+	return of[*appsv1.ReplicaSet](c.table(replicaSets).ofUID(owner))
 }
 
 func (c *cache) PodsOf(namespace, name string, uid types.UID) []*corev1.Pod {
-	return of[*corev1.Pod](c.table(pods).owners[owned{namespace, "ReplicaSet", name, uid}])
+	return of[*corev1.Pod](c.table(pods).ofOwner(owned{namespace, "ReplicaSet", name, uid}))
 }
 
 func (c *cache) OrphanPods(namespace string) []*corev1.Pod {
-	return of[*corev1.Pod](c.table(pods).owners[owned{namespace: namespace}])
+	return of[*corev1.Pod](c.table(pods).ofOwner(owned{namespace: namespace}))
 }
 
 func (c *cache) PodsIn(namespace string) []*corev1.Pod {
-	return of[*corev1.Pod](c.table(pods).spaces[namespace])
+	return of[*corev1.Pod](c.table(pods).in(namespace))
 }
 
 // LastSynced takes the names of group resources: pods, replicasets.apps.

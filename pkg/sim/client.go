@@ -28,12 +28,12 @@ func call[T Object](ctx context.Context, c *client, request func() (Object, erro
 	t := w.running
 	t.sleepUntil(c.limiter.reserve())
 	latency := w.draw(CallLatency, c.actor.rand)
-	t.sleepUntil(w.loop.now.Add(latency / 2))
+	t.sleepUntil(w.loop.after(latency / 2))
 	if err := context.Cause(ctx); t.dead || err != nil {
 		return none, context.Canceled
 	}
 	out, err := request()
-	t.sleepUntil(w.loop.now.Add(latency - latency/2))
+	t.sleepUntil(w.loop.after(latency - latency/2))
 	if err != nil {
 		return none, err
 	}
@@ -54,11 +54,11 @@ func (c *client) GetDeployment(ctx context.Context, namespace, name string) (*ap
 }
 
 func (c *client) UpdateDeployment(ctx context.Context, d *appsv1.Deployment) (*appsv1.Deployment, error) {
-	return call[*appsv1.Deployment](ctx, c, func() (Object, error) { return c.update(d, "") })
+	return call[*appsv1.Deployment](ctx, c, func() (Object, error) { return c.updateOwn(d, "") })
 }
 
 func (c *client) UpdateDeploymentStatus(ctx context.Context, d *appsv1.Deployment) (*appsv1.Deployment, error) {
-	return call[*appsv1.Deployment](ctx, c, func() (Object, error) { return c.update(d, "status") })
+	return call[*appsv1.Deployment](ctx, c, func() (Object, error) { return c.updateOwn(d, "status") })
 }
 
 func (c *client) GetReplicaSet(ctx context.Context, namespace, name string) (*appsv1.ReplicaSet, error) {
@@ -70,11 +70,11 @@ func (c *client) CreateReplicaSet(ctx context.Context, rs *appsv1.ReplicaSet) (*
 }
 
 func (c *client) UpdateReplicaSet(ctx context.Context, rs *appsv1.ReplicaSet) (*appsv1.ReplicaSet, error) {
-	return call[*appsv1.ReplicaSet](ctx, c, func() (Object, error) { return c.update(rs, "") })
+	return call[*appsv1.ReplicaSet](ctx, c, func() (Object, error) { return c.updateOwn(rs, "") })
 }
 
 func (c *client) UpdateReplicaSetStatus(ctx context.Context, rs *appsv1.ReplicaSet) (*appsv1.ReplicaSet, error) {
-	return call[*appsv1.ReplicaSet](ctx, c, func() (Object, error) { return c.update(rs, "status") })
+	return call[*appsv1.ReplicaSet](ctx, c, func() (Object, error) { return c.updateOwn(rs, "status") })
 }
 
 func (c *client) PatchReplicaSet(ctx context.Context, namespace, name string, patch types.PatchType, data []byte) (*appsv1.ReplicaSet, error) {

@@ -12,7 +12,7 @@ type delays struct {
 // stretch makes the watches of one resource late until a time.
 type stretch struct {
 	actor, resource string
-	until           time.Time
+	until           time.Duration
 }
 
 func (d *delays) watch(w *watch) time.Duration {
@@ -23,7 +23,7 @@ func (d *delays) watch(w *watch) time.Duration {
 	}
 	for _, s := range d.stretch {
 		if (s.actor == "" || s.actor == w.actor.name) && s.resource == w.resource {
-			delay = max(delay, s.until.Sub(world.loop.now))
+			delay = max(delay, s.until-world.loop.now)
 		}
 	}
 	return delay

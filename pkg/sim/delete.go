@@ -18,18 +18,18 @@ import (
 // remove asks for an object's deletion (upstream
 // registry/rest/delete.go and registry/generic/registry/store.go).
 func (r requester) remove(resource, namespace, name string, opts metav1.DeleteOptions) (Object, error) {
-	s, k := r.server, kindByResource[resource]
+	s, k := r.server, resourceKind(resource)
 	if k == nil {
 		return nil, fmt.Errorf("the simulated server has no resource %q", resource)
 	}
-	if errs := metavalidation.ValidateDeleteOptions(&opts); len(errs) > 0 {
-		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
+	if err := validateDelete(&opts); err != nil {
+		return nil, err
 	}
 	if g := opts.GracePeriodSeconds; g != nil && *g < 0 {
 		one := int64(1)
 		opts.GracePeriodSeconds = &one
 	}
-	old, ok := s.store.Get(resource, namespace, name)
+	old, ok := s.store.get(k, namespace, name)
 	if !ok {
 		stub := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 		return nil, r.failed(k, "delete", "", stub, notFound(k, name))
@@ -40,11 +40,24 @@ func (r requester) remove(resource, namespace, name string, opts metav1.DeleteOp
 	return s.beginDelete(r, k, old, opts), nil
 }
 
+// validateDelete looks at options that say more than how long a pod has and
+// which object is meant, as those of controllers and kubelets never do.
+func validateDelete(opts *metav1.DeleteOptions) error {
+	//nolint:staticcheck // a deprecated option is looked at all the same
+	if opts.PropagationPolicy == nil && opts.OrphanDependents == nil && opts.DryRun == nil && opts.IgnoreStoreReadErrorWithClusterBreakingPotential == nil {
+		return nil
+	}
+	if errs := metavalidation.ValidateDeleteOptions(opts); len(errs) > 0 {
+		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
+	}
+	return nil
+}
+
 func (s *server) admitDelete(r requester, k *kind, old Object, opts metav1.DeleteOptions) error {
 	if err := preconditions(k, old, opts.Preconditions); err != nil {
 		return err
 	}
-	req := &Request{Verb: "delete", Resource: k.resource, Actor: r.actor.name, Old: old, Now: s.world.loop.now, World: s.store}
+	req := &Request{Verb: "delete", Resource: k.resource, Actor: r.actor.name, Old: old, Now: s.world.loop.Now(), World: s.store}
 	for _, a := range s.admitters {
 		if err := a.Validate(req); err != nil {
 			return err
@@ -163,7 +176,7 @@ func (s *server) markDeleting(obj Object) {
 			obj.SetGeneration(obj.GetGeneration() + 1)
 		}
 	}
-	if at := obj.GetDeletionTimestamp(); at == nil || at.After(s.world.loop.now) {
+	if at := obj.GetDeletionTimestamp(); at == nil || at.After(s.world.loop.Now()) {
 		now := s.world.now()
 		obj.SetDeletionTimestamp(&now)
 	}

@@ -13,13 +13,27 @@ func ownerRefOf(obj Object) trace.Ref { return derive.Owner(obj) }
 
 // written traces what a write changed, in the vocabulary of rollouts: the same
 // facts that a watcher of a real cluster could read off two versions of the object.
-func (w *World) written(wr write, a *actor, seq, cause trace.Seq) {
+func (w *World) written(wr *write, ref trace.Ref, actor string, seq, cause trace.Seq) {
 	w.touched(wr.obj)
 	if w.settling || w.cfg.Log.Depth < 0 {
 		return
 	}
+	pod, isPod := wr.obj.(*corev1.Pod)
+	if !isPod {
+		w.writtenOther(wr, ref, actor, seq, cause)
+		return
+	}
+	if old, _ := wr.old.(*corev1.Pod); old == nil {
+		w.emit(trace.Event{Cause: cause, Actor: actor, Object: ref, Detail: trace.Created{Owner: ownerRefOf(pod)}})
+	} else if is, changed := derive.PodChange(pod, old); changed {
+		w.emit(trace.Event{Cause: seq, Actor: actor, Object: ref, Detail: is})
+	}
+}
+
+// writtenOther is written for all but pods, of which most writes are.
+func (w *World) writtenOther(wr *write, ref trace.Ref, actor string, seq, cause trace.Seq) {
 	say := func(cause trace.Seq, d trace.Detail) {
-		w.emit(trace.Event{Cause: cause, Actor: a.name, Object: RefOf(wr.obj), Detail: d})
+		w.emit(trace.Event{Cause: cause, Actor: actor, Object: ref, Detail: d})
 	}
 	emit := func(d trace.Detail) { say(seq, d) }
 	switch o := wr.obj.(type) {
@@ -32,13 +46,6 @@ func (w *World) written(wr write, a *actor, seq, cause trace.Seq) {
 			say(cause, scaled)
 		}
 		derive.ReplicaSet(o, old, emit)
-	case *corev1.Pod:
-		old, _ := wr.old.(*corev1.Pod)
-		if old == nil {
-			say(cause, trace.Created{Owner: ownerRefOf(o)})
-			return
-		}
-		derive.Pod(o, old, emit)
 	case *corev1.Node:
 		if old, ok := wr.old.(*corev1.Node); ok {
 			derive.Node(o, old, emit)
@@ -60,7 +67,7 @@ func (w *World) rule() trace.Rule {
 
 // owned are the ReplicaSets that a Deployment controls, as stored.
 func (w *World) owned(d *appsv1.Deployment) []*appsv1.ReplicaSet {
-	return of[*appsv1.ReplicaSet](w.store.table(replicaSets).byUID[d.UID])
+	return of[*appsv1.ReplicaSet](w.store.table(replicaSets).ofUID(d.UID))
 }
 
 // emitFound traces what is there when a run begins.
@@ -70,17 +77,18 @@ func (w *World) emitFound() {
 			w.emit(trace.Event{Actor: trace.ActorWorld, Object: RefOf(obj), Detail: d})
 		}
 	}
-	for _, d := range of[*appsv1.Deployment](&w.store.table(deployments).all) {
+	for _, d := range of[*appsv1.Deployment](w.store.table(deployments).everything()) {
 		derive.FoundDeployment(d, w.owned(d), about(d))
 	}
+	now := w.loop.Now()
 	minReady := map[string]int32{}
-	for _, rs := range of[*appsv1.ReplicaSet](&w.store.table(replicaSets).all) {
+	for _, rs := range of[*appsv1.ReplicaSet](w.store.table(replicaSets).everything()) {
 		minReady[rs.Namespace+"/"+rs.Name] = rs.Spec.MinReadySeconds
 		derive.FoundReplicaSet(rs, about(rs))
 	}
-	for _, pod := range of[*corev1.Pod](&w.store.table(pods).all) {
+	for _, pod := range of[*corev1.Pod](w.store.table(pods).everything()) {
 		owner := ownerRefOf(pod)
-		available := w.cfg.Version.IsPodAvailable(pod, minReady[owner.Namespace+"/"+owner.Name], w.loop.now)
-		derive.FoundPod(pod, available, w.loop.now, about(pod))
+		available := w.cfg.Version.IsPodAvailable(pod, minReady[owner.Namespace+"/"+owner.Name], now)
+		derive.FoundPod(pod, available, now, about(pod))
 	}
 }

@@ -44,7 +44,7 @@ func (r requester) evict(namespace, name string, opts metav1.DeleteOptions, why 
 }
 
 func (s *server) evict(r requester, pod *corev1.Pod, opts metav1.DeleteOptions, why trace.Evicted) error {
-	req := &Request{Verb: "create", Resource: Pods, Subresource: "eviction", Actor: r.actor.name, Old: pod, Now: s.world.loop.now, World: s.store}
+	req := &Request{Verb: "create", Resource: Pods, Subresource: "eviction", Actor: r.actor.name, Old: pod, Now: s.world.loop.Now(), World: s.store}
 	for _, a := range s.admitters {
 		if err := a.Validate(req); err != nil {
 			return err
@@ -93,7 +93,7 @@ func (s *server) spend(r requester, pod *corev1.Pod) error {
 	out := *pdb
 	out.Status.DisruptionsAllowed--
 	if out.Status.DisruptionsAllowed == 0 {
-		SetDisruptionAllowed(&out, s.world.loop.now)
+		SetDisruptionAllowed(&out, s.world.loop.Now())
 	}
 	out.Status.DisruptedPods = maps.Clone(pdb.Status.DisruptedPods)
 	if out.Status.DisruptedPods == nil {

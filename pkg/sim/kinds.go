@@ -115,6 +115,14 @@ var (
 	deployments = kindByResource[Deployments]
 )
 
+// resourceKind is the kind of a resource; nil for one the server does not store.
+func resourceKind(resource string) *kind {
+	if resource == Pods {
+		return pods
+	}
+	return kindByResource[resource]
+}
+
 func indexKinds() (byResource, byName map[string]*kind) {
 	byResource, byName = map[string]*kind{}, map[string]*kind{}
 	for i, k := range kinds {

@@ -10,7 +10,7 @@ type limiter struct {
 	qps    float64
 	burst  float64
 	tokens float64 // below zero: tokens promised ahead of time
-	last   time.Time
+	last   time.Duration
 	off    *bool // while true, nothing is limited
 }
 
@@ -20,18 +20,18 @@ func newLimiter(l *loop, qps float32, burst int) *limiter {
 }
 
 // reserve takes a token and returns the time from which it may be used.
-func (b *limiter) reserve() time.Time {
+func (b *limiter) reserve() time.Duration {
 	now := b.loop.now
 	if b.qps <= 0 || b.off != nil && *b.off {
 		return now
 	}
-	b.tokens = min(b.burst, b.tokens+now.Sub(b.last).Seconds()*b.qps)
+	b.tokens = min(b.burst, b.tokens+(now-b.last).Seconds()*b.qps)
 	b.last = now
 	b.tokens--
 	if b.tokens >= 0 {
 		return now
 	}
-	return now.Add(time.Duration(-b.tokens / b.qps * float64(time.Second)))
+	return b.loop.after(time.Duration(-b.tokens / b.qps * float64(time.Second)))
 }
 
 // fill resets the bucket, as after a long rest.

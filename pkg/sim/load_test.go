@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim/defaults"
 )
 
@@ -74,6 +76,70 @@ var lackings = []func(*corev1.Pod){
 	func(p *corev1.Pod) { p.Spec.EnableServiceLinks = nil },
 	func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" },
 	func(p *corev1.Pod) { p.Annotations = map[string]string{"pod.beta.kubernetes.io/init-containers": "[]"} },
+}
+
+// TestLoadTemplates loads pods of two templates in turns: neither is looked at
+// anew because the other came in between.
+func TestLoadTemplates(t *testing.T) {
+	complete := func(image string) *corev1.Pod {
+		pod := &corev1.Pod{}
+		pod.Spec.Containers = []corev1.Container{{Name: "app", Image: image, Ports: []corev1.ContainerPort{{ContainerPort: 80}}}}
+		defaults.Pod(pod)
+		return pod
+	}
+	known, a, b := newTemplates(), complete("nginx"), complete("envoy")
+	made := testing.AllocsPerRun(10, func() { complete("other") })
+	looked := testing.AllocsPerRun(10, func() { known.fillLoaded(complete("other")) }) - made
+	turns := testing.AllocsPerRun(10, func() {
+		known.fillLoaded(a)
+		known.fillLoaded(b)
+	})
+	if turns > looked/2 {
+		t.Errorf("two pods of known templates cost %v allocations, one of an unknown one %v", turns, looked)
+	}
+}
+
+// listener is a plugin that only listens.
+type listener func(*Hands)
+
+func (l listener) Name() string   { return "listener" }
+func (l listener) Start(h *Hands) { l(h) }
+
+// TestFirstDeliveries brings watches what is there object by object, in order,
+// before anything that these cause at the same moment, and under no cause.
+func TestFirstDeliveries(t *testing.T) {
+	var got []string
+	w := New(Config{Start: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Plugins: []Plugin{listener(func(h *Hands) {
+		for _, resource := range []string{Pods, Nodes} {
+			h.Watch(resource, func(c engine.Change) {
+				obj := c.New.(Object)
+				if h.Cause() != 0 || c.Verb != engine.Added || c.Old != nil {
+					t.Errorf("%s is brought as %s in place of %v, following from %d", obj.GetName(), c.Verb, c.Old, h.Cause())
+				}
+				h.actor.world.cause = 7 // as a handler's own work may leave it
+				seen := strconv.Itoa(len(h.Cached().List(resource, "")))
+				got = append(got, obj.GetName()+" is number "+seen)
+				h.After(0, func() { got = append(got, "then "+obj.GetName()) })
+			})
+		}
+	})}})
+	for _, name := range []string{"b", "a"} {
+		pod, node := &corev1.Pod{}, &corev1.Node{}
+		pod.Name, pod.Namespace, node.Name = "pod-"+name, "default", "node-"+name
+		if err := w.Load(pod, node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Advance(t.Context(), time.Second); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"pod-b is number 1", "pod-a is number 2", "node-b is number 1", "node-a is number 2",
+		"then pod-b", "then pod-a", "then node-b", "then node-a",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
 
 func load(t *testing.T, pod *corev1.Pod) *corev1.Pod {

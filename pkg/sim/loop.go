@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math"
 	"time"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
@@ -9,7 +10,7 @@ import (
 // item is one pending call of the loop. Who calls often keeps an item of their
 // own and pushes it again.
 type item struct {
-	when  time.Time
+	when  time.Duration // since the loop's epoch
 	fn    func()
 	cause trace.Seq // the event that the call follows from
 	place int       // in the heap, from 1 on; 0 when not pending
@@ -21,38 +22,60 @@ type item struct {
 // slot is an item's place in the heap, with what it is ordered by beside it:
 // to compare two items, neither has to be fetched.
 type slot struct {
-	offset time.Duration // since the loop's epoch
-	seq    uint64
-	item   *item
+	when time.Duration
+	seq  uint64
+	item *item
 }
 
-func (s *slot) before(o *slot) bool {
-	return s.offset < o.offset || s.offset == o.offset && s.seq < o.seq
-}
+func (s *slot) before(o *slot) bool { return s.when < o.when || s.when == o.when && s.seq < o.seq }
 
 // loop is the only thing that moves virtual time: a heap of calls ordered by
 // (time, order of insertion). Equal times run first in, first out, so a world
-// in which nothing takes time still settles breadth first.
+// in which nothing takes time still settles breadth first. Times are counted
+// from an epoch, at most 290 years away.
 type loop struct {
-	now      time.Time
-	epoch    time.Time // any date within 290 years of those at which things happen
+	now      time.Duration
+	epoch    time.Time
 	seq      uint64
 	heap     []slot
-	activity int // pending items that are not idle
+	soonest  line[prompt] // of this moment, in the order of insertion
+	activity int          // pending items that are not idle
 }
 
-func newLoop(start time.Time) loop { return loop{now: start, epoch: start} }
+func newLoop(epoch time.Time) loop { return loop{epoch: epoch} }
 
-func (l *loop) Now() time.Time { return l.now }
+// Now is the present as a date.
+func (l *loop) Now() time.Time { return l.epoch.Add(l.now) }
 
 // Since makes the loop a clock.PassiveClock.
-func (l *loop) Since(t time.Time) time.Duration { return l.now.Sub(t) }
+func (l *loop) Since(t time.Time) time.Duration { return l.Now().Sub(t) }
 
-// at runs fn at a time; one in the past means now.
-func (l *loop) at(when time.Time, fn func()) { l.push(&item{when: when, fn: fn}) }
+// of is a date as the loop counts.
+func (l *loop) of(date time.Time) time.Duration { return date.Sub(l.epoch) }
 
-// idleAt is at for a timer that does not keep the world going.
-func (l *loop) idleAt(when time.Time, fn func()) *item {
+// after is the time d from now.
+func (l *loop) after(d time.Duration) time.Duration {
+	if when := l.now + d; d <= 0 || when > l.now {
+		return when
+	}
+	return math.MaxInt64
+}
+
+// prompt is a call that was made for the moment at hand.
+type prompt struct {
+	seq uint64
+	fn  func()
+}
+
+// soon runs fn now, after what else is pending for this moment. Such calls need
+// no heap, since time does not go on before they have run.
+func (l *loop) soon(fn func()) {
+	l.soonest.push(prompt{l.ticket(), fn})
+	l.activity++
+}
+
+// idleAt runs fn at a time, as a timer that does not keep the world going.
+func (l *loop) idleAt(when time.Duration, fn func()) *item {
 	it := &item{when: when, fn: fn, idle: true}
 	l.push(it)
 	return it
@@ -64,16 +87,14 @@ func (l *loop) ticket() uint64 {
 	return l.seq
 }
 
-// push makes an item pending, the last of its time.
+// push makes an item pending, the last of its time; one in the past means now.
 func (l *loop) push(it *item) { l.pushAs(it, l.ticket()) }
 
 // pushAs makes an item pending under a ticket drawn before.
 func (l *loop) pushAs(it *item, ticket uint64) {
-	if it.when.Before(l.now) {
-		it.when = l.now
-	}
+	it.when = max(it.when, l.now)
 	l.heap = append(l.heap, slot{})
-	l.up(len(l.heap)-1, slot{it.when.Sub(l.epoch), ticket, it})
+	l.up(len(l.heap)-1, slot{it.when, ticket, it})
 	if !it.idle {
 		l.activity++
 	}
@@ -89,19 +110,29 @@ func (l *loop) cancel(it *item) bool {
 }
 
 // next is the time of the earliest pending item.
-func (l *loop) next() (time.Time, bool) {
-	if len(l.heap) == 0 {
-		return time.Time{}, false
+func (l *loop) next() (time.Duration, bool) {
+	switch {
+	case l.soonest.len() > 0:
+		return l.now, true
+	case len(l.heap) == 0:
+		return 0, false
 	}
-	return l.heap[0].item.when, true
+	return l.heap[0].when, true
 }
 
-// pop takes the earliest pending item out, and time goes on to it.
-func (l *loop) pop() *item {
+// pop takes the earliest pending call out, with its cause, and time goes on to it.
+func (l *loop) pop() (fn func(), cause trace.Seq) {
+	if l.soonest.len() > 0 {
+		first := l.soonest.first()
+		if len(l.heap) == 0 || !l.heap[0].before(&slot{when: l.now, seq: first.seq}) {
+			l.activity--
+			return l.soonest.pop().fn, 0
+		}
+	}
 	it := l.heap[0].item
 	l.removeAt(0)
 	l.now = it.when
-	return it
+	return it.fn, it.cause
 }
 
 func (l *loop) removeAt(i int) {

@@ -102,7 +102,7 @@ func (h *Hands) AfterIdle(d time.Duration, fn func()) *Timer { return h.after(d,
 
 func (h *Hands) after(d time.Duration, fn func(), idle bool) *Timer {
 	w := h.actor.world
-	t := &Timer{item{when: w.loop.now.Add(d), fn: fn, cause: w.cause, idle: idle}}
+	t := &Timer{item{when: w.loop.after(d), fn: fn, cause: w.cause, idle: idle}}
 	w.loop.push(&t.item)
 	return t
 }
@@ -119,6 +119,10 @@ func (h *Hands) Under(cause trace.Seq, fn func()) { h.actor.world.under(cause, f
 // Watch delivers every change of a resource, after the plugin's watch delay
 // and in order, starting with ADDED for what already exists.
 func (h *Hands) Watch(resource string, fn func(engine.Change)) { h.actor.watch(resource, fn) }
+
+// Follow is Watch for those who keep for themselves what they need to know:
+// Cached has nothing of the resource.
+func (h *Hands) Follow(resource string, fn func(engine.Change)) { h.actor.follow(resource, fn) }
 
 // Cached reads what this plugin's watches have delivered so far.
 func (h *Hands) Cached() Reader { return h.actor.cache }

@@ -16,7 +16,12 @@ import (
 )
 
 // now is the present as the API stores it: whole seconds.
-func (w *World) now() metav1.Time { return metav1.NewTime(w.loop.now.Truncate(time.Second)) }
+func (w *World) now() metav1.Time {
+	if n := &w.second; n.at != w.loop.now || n.date.IsZero() {
+		n.at, n.date = w.loop.now, metav1.NewTime(w.loop.Now().Truncate(time.Second))
+	}
+	return w.second.date
+}
 
 // prepareCreate sets what only the server may set on a new object.
 func (s *server) prepareCreate(k *kind, obj Object) {
@@ -283,8 +288,8 @@ func truncated[T any](items []T, times func(*T) (a, b *metav1.Time)) []T {
 type templates struct {
 	specs map[*corev1.Container]*corev1.PodSpec
 	valid map[*corev1.Container]corev1.PodQOSClass
-	// complete is the pod loaded last that lacked nothing.
-	complete *corev1.PodSpec
+	// complete are specs of loaded pods that lacked nothing.
+	complete map[likeness]*corev1.PodSpec
 }
 
 func newTemplates() templates {

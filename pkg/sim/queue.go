@@ -21,7 +21,7 @@ const (
 type queue struct {
 	loop     *loop
 	bucket   *limiter
-	ready    []engine.Key
+	ready    line[engine.Key]
 	dirty    map[engine.Key]bool
 	running  map[engine.Key]bool
 	failures map[engine.Key]int
@@ -51,7 +51,7 @@ func (q *queue) Add(key engine.Key) {
 	q.dirty[key] = true
 	q.added(key)
 	if !q.running[key] {
-		q.ready = append(q.ready, key)
+		q.ready.push(key)
 		q.wake()
 	}
 }
@@ -61,9 +61,9 @@ func (q *queue) AddAfter(key engine.Key, delay time.Duration) {
 		q.Add(key)
 		return
 	}
-	when := q.loop.now.Add(delay)
+	when := q.loop.after(delay)
 	if pending, ok := q.delayed[key]; ok {
-		if !when.Before(pending.when) {
+		if when >= pending.when {
 			return
 		}
 		q.loop.cancel(pending)
@@ -88,7 +88,7 @@ func (q *queue) retryDelay(key engine.Key) time.Duration {
 	if f := float64(retryBase) * math.Pow(2, float64(n)); f < float64(retryMax) {
 		backoff = time.Duration(f)
 	}
-	return max(backoff, q.bucket.reserve().Sub(q.loop.now))
+	return max(backoff, q.bucket.reserve()-q.loop.now)
 }
 
 func (q *queue) NumRequeues(key engine.Key) int { return q.failures[key] }
@@ -97,11 +97,10 @@ func (q *queue) Forget(key engine.Key) { delete(q.failures, key) }
 
 // take gives the next key to a worker.
 func (q *queue) take() (engine.Key, bool) {
-	if len(q.ready) == 0 {
+	if q.ready.len() == 0 {
 		return engine.Key{}, false
 	}
-	key := q.ready[0]
-	q.ready = q.ready[1:]
+	key := q.ready.pop()
 	delete(q.dirty, key)
 	q.running[key] = true
 	return key, true
@@ -111,7 +110,7 @@ func (q *queue) take() (engine.Key, bool) {
 func (q *queue) done(key engine.Key) {
 	delete(q.running, key)
 	if q.dirty[key] {
-		q.ready = append(q.ready, key)
+		q.ready.push(key)
 		q.wake()
 	}
 }

@@ -24,7 +24,7 @@ func (w *World) recall() {
 		if owner == nil || !created.Before(w.cfg.Start) {
 			continue
 		}
-		w.loop.now = created
+		w.loop.now = w.loop.of(created)
 		for _, r := range w.runners {
 			if r.kind == owner.Kind {
 				r.recorder.recall(child.GetNamespace(), owner)

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"net/http"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,8 +26,11 @@ type recorder struct {
 	spam      *record.EventSourceObjectSpamFilter
 	observed  map[string]bool // events that stand in the API, by their key
 	event     corev1.Event    // the one being written; client-go's filters keep none
-	pending   []said
+	pending   line[said]
 	writing   bool
+	// unheard are events that were dropped, of which the aggregator has not heard yet.
+	unheard []dropped
+	hearing time.Time // what the aggregator takes for the present
 }
 
 // What client-go's recorders keep and allow (tools/record/events_cache.go).
@@ -59,17 +63,30 @@ func (s *said) event(component string) corev1.Event {
 	}
 }
 
+// dropped is an event that the spam filter did not let through.
+type dropped struct {
+	said
+	when time.Time
+}
+
 var _ engine.Recorder = &recorder{}
 
 func newRecorder(a *actor, component string, l *limiter) *recorder {
-	clock := &a.world.loop
-	return &recorder{
-		actor: a, component: component, limiter: l, observed: map[string]bool{},
-		similar: record.NewEventAggregator(eventCacheSize, record.EventAggregatorByReasonFunc, record.EventAggregatorByReasonMessageFunc,
-			maxSimilar, similarSeconds, clock),
-		spam: record.NewEventSourceObjectSpamFilter(eventCacheSize, spamBurst, spamQPS, clock, spamKey),
-	}
+	r := &recorder{actor: a, component: component, limiter: l, observed: map[string]bool{}}
+	r.similar = record.NewEventAggregator(eventCacheSize, record.EventAggregatorByReasonFunc, record.EventAggregatorByReasonMessageFunc,
+		maxSimilar, similarSeconds, &hearing{r})
+	r.spam = record.NewEventSourceObjectSpamFilter(eventCacheSize, spamBurst, spamQPS, &a.world.loop, spamKey)
+	return r
 }
+
+// hearing is the aggregator's clock.
+type hearing struct{ *recorder }
+
+// Now is when what it hears of happened.
+func (h *hearing) Now() time.Time { return h.hearing }
+
+// Since makes it a clock.PassiveClock.
+func (h *hearing) Since(t time.Time) time.Duration { return h.hearing.Sub(t) }
 
 // Event says something about an object.
 func (r *recorder) Event(object runtime.Object, eventType, reason, message string) {
@@ -79,41 +96,63 @@ func (r *recorder) Event(object runtime.Object, eventType, reason, message strin
 	}
 	ref := RefOf(obj)
 	seq := r.actor.Emit(ref, trace.Recorded{EventType: eventType, Reason: reason, Message: message})
-	r.pending = append(r.pending, said{ref, obj.GetUID(), eventType, reason, message, r.actor.world.now(), seq})
+	r.pending.push(said{ref, obj.GetUID(), eventType, reason, message, r.actor.world.now(), seq})
 	if !r.writing {
 		r.writing = true
 		w := r.actor.world
-		w.loop.at(w.loop.now, func() { w.spawn(nil, r.drain) })
+		w.loop.soon(func() { w.spawn(nil, r.drain) })
 	}
 }
 
 // drain writes what is pending, one call after the other.
 func (r *recorder) drain(t *task) {
-	for len(r.pending) > 0 && !t.dead {
-		next := r.pending[0]
-		r.pending = r.pending[1:]
-		r.event = next.event(r.component)
-		event, key := r.similar.EventAggregate(&r.event)
-		again := r.observed[key]
-		r.observed[key] = true
-		if !r.spam.Filter(event) {
-			r.write(t, next, event, again)
+	for r.pending.len() > 0 && !t.dead {
+		next := r.pending.pop()
+		now := t.world.loop.Now()
+		if r.event = next.event(r.component); r.spam.Filter(&r.event) {
+			r.unheard = append(r.unheard, dropped{next, now})
+			continue
 		}
+		for i := range r.unheard {
+			r.event = r.unheard[i].event(r.component)
+			r.aggregate(r.unheard[i].when)
+		}
+		r.unheard = r.unheard[:0]
+		r.event = next.event(r.component)
+		event, again := r.aggregate(now)
+		r.write(t, next, event, again)
 	}
 	r.writing = false
 }
 
-// spamKey is what the filter counts by: the source and the object.
+// aggregate has the aggregator hear of the event at hand, which comes first to
+// it in client-go: what is dropped behind it counts as similar to what is not.
+// It takes longer than the filter, whose answer does not depend on it, so that
+// of dropped events it hears only when one is let through. again says that the
+// event stands in the API already.
+func (r *recorder) aggregate(when time.Time) (event *corev1.Event, again bool) {
+	r.hearing = when
+	event, key := r.similar.EventAggregate(&r.event)
+	again = r.observed[key]
+	r.observed[key] = true
+	return event, again
+}
+
+// spamKey is what the filter counts by: the source, of which a recorder has one,
+// and the object.
 func spamKey(e *corev1.Event) string {
-	o := e.InvolvedObject
-	return e.Source.Component + "/" + o.Kind + "/" + o.Namespace + "/" + o.Name + "/" + string(o.UID)
+	o := &e.InvolvedObject
+	if o.UID != "" {
+		return string(o.UID)
+	}
+	return o.Kind + "/" + o.Namespace + "/" + o.Name
 }
 
 // write sends one event: again means that it stands in the API already and its count is raised.
 func (r *recorder) write(t *task, s said, event *corev1.Event, again bool) {
 	w := t.world
 	t.sleepUntil(r.limiter.reserve())
-	t.sleepUntil(w.loop.now.Add(w.draw(WriteEvent, r.actor.rand)))
+	t.sleepUntil(w.loop.after(w.draw(WriteEvent, r.actor.rand)))
 	if t.dead {
 		return
 	}

@@ -17,11 +17,13 @@ var _ engine.Host = &World{}
 // goal is a run's end in the making.
 type goal struct {
 	engine.Goal
-	dirty     bool      // a workload was written since the last look
-	ends      []string  // how each workload stands; empty means not ended
-	lastWrite time.Time // of anything but Kubernetes Events
-	decided   time.Time // when all workloads had ended; zero before
+	dirty     bool          // a workload was written since the last look
+	ends      []string      // how each workload stands; empty means not ended
+	lastWrite time.Duration // of anything but Kubernetes Events
+	decided   time.Duration // when all workloads had ended; undecided before
 }
+
+const undecided = -1
 
 // Words of trace.Ended beside those of pkg/rollout.
 const (
@@ -37,8 +39,8 @@ const afterLife = 10 * time.Minute
 // workloads have ended one way or another, nothing is left to wait for, or the limit.
 func (w *World) Run(ctx context.Context, g engine.Goal) (engine.Outcome, error) {
 	defer w.stopTasks()
-	w.goal = &goal{Goal: g, ends: make([]string, len(g.Workloads)), dirty: true, lastWrite: w.loop.now}
-	w.loop.now = w.cfg.Start
+	w.goal = &goal{Goal: g, ends: make([]string, len(g.Workloads)), dirty: true, lastWrite: w.loop.now, decided: undecided}
+	w.loop.now = 0
 	w.emitFound()
 	w.start()
 	if g.Begin != nil {
@@ -54,7 +56,7 @@ func (w *World) Run(ctx context.Context, g engine.Goal) (engine.Outcome, error) 
 	for _, ref := range g.Workloads {
 		w.emit(trace.Event{Actor: trace.ActorWorld, Object: ref, Detail: trace.Ended{Why: why}})
 	}
-	return engine.Outcome{Why: why, Duration: w.loop.now.Sub(w.cfg.Start)}, w.check()
+	return engine.Outcome{Why: why, Duration: w.loop.now}, w.check()
 }
 
 // check holds the run against what is true of every trace. Check says more, but
@@ -68,7 +70,7 @@ func (w *World) check() error {
 
 // follow runs the loop until there is a word for the end.
 func (w *World) follow(ctx context.Context) (string, error) {
-	end := w.cfg.Start.Add(w.goal.Limit)
+	end := w.goal.Limit
 	for steps := 0; ; steps++ {
 		if steps%1024 == 0 && ctx.Err() != nil {
 			return "", ctx.Err()
@@ -80,7 +82,7 @@ func (w *World) follow(ctx context.Context) (string, error) {
 		if !ok && !w.goal.WholeLimit {
 			return endIdle, nil
 		}
-		if !ok || when.After(end) {
+		if !ok || when > end {
 			w.loop.now = end
 			return w.atLimit(), nil
 		}
@@ -99,20 +101,20 @@ func (w *World) atLimit() string {
 // over says how the run has ended, or nothing.
 func (w *World) over() string {
 	g := w.goal
-	if w.loop.now.Before(w.cfg.Start.Add(g.Until)) {
+	if w.loop.now < g.Until || !g.dirty && g.decided == undecided && w.loop.activity > 0 {
 		return ""
 	}
 	if !w.settled() {
-		g.decided = time.Time{}
-		if w.loop.activity == 0 && w.loop.now.Sub(g.lastWrite) > w.patience() {
+		g.decided = undecided
+		if w.loop.activity == 0 && w.loop.now-g.lastWrite > w.patience() {
 			return endIdle
 		}
 		return ""
 	}
-	if g.decided.IsZero() {
+	if g.decided == undecided {
 		g.decided = w.loop.now
 	}
-	if w.loop.activity == 0 || w.loop.now.Sub(g.decided) > afterLife {
+	if w.loop.activity == 0 || w.loop.now-g.decided > afterLife {
 		return w.worst()
 	}
 	return ""

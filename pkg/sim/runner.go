@@ -89,8 +89,7 @@ func (r *runner) requeued(key engine.Key, delay time.Duration) {
 
 // dispatch lets a free worker look for a key, after what else happens at this moment.
 func (r *runner) dispatch() {
-	w := r.actor.world
-	w.loop.at(w.loop.now, r.look)
+	r.actor.world.loop.soon(r.look)
 }
 
 func (r *runner) work() {

@@ -76,7 +76,7 @@ func codeOf(err error) int {
 func (s *server) create(r requester, k *kind, in Object) (Object, error) {
 	obj := k.clone(in)
 	s.templates.fill(obj)
-	req := &Request{Verb: "create", Resource: k.resource, Actor: r.actor.name, New: obj, Now: s.world.loop.now, World: s.store, Wait: s.wait}
+	req := &Request{Verb: "create", Resource: k.resource, Actor: r.actor.name, New: obj, Now: s.world.loop.Now(), World: s.store, Wait: s.wait}
 	if err := s.mutate(req); err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (s *server) mutate(req *Request) error {
 // wait parks the controller's call at hand. People and plugins do not wait.
 func (s *server) wait(d time.Duration) {
 	if t := s.world.running; t != nil {
-		t.sleepUntil(s.world.loop.now.Add(d))
+		t.sleepUntil(s.world.loop.after(d))
 	}
 }
 
@@ -172,7 +172,7 @@ func (s *server) update(r requester, k *kind, obj Object, subresource string) (O
 // change takes a changed object from mutating admission to storage, in the
 // server's order: a webhook sees a stale write before it is refused.
 func (s *server) change(r requester, w write) (Object, error) {
-	req := &Request{Verb: "update", Resource: w.kind.resource, Subresource: w.subresource, Actor: r.actor.name, Old: w.old, New: w.obj, Now: s.world.loop.now, World: s.store}
+	req := &Request{Verb: "update", Resource: w.kind.resource, Subresource: w.subresource, Actor: r.actor.name, Old: w.old, New: w.obj, Now: s.world.loop.Now(), World: s.store}
 	if err := s.mutate(req); err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (s *server) commit(r requester, w write) {
 	seq := s.world.emit(trace.Event{Cause: cause, Actor: r.actor.name, Object: ref, Detail: trace.Wrote{
 		Verb: w.verb, Subresource: w.subresource, ResourceVersion: w.obj.GetResourceVersion(), Code: w.code,
 	}})
-	s.world.written(w, r.actor, seq, cause)
+	s.world.written(&w, ref, r.actor.name, seq, cause)
 	s.store.put(w.kind, w.obj, seq)
 }
 

@@ -43,17 +43,18 @@ func (s *store) nextVersion() string {
 func (s *store) put(k *kind, obj Object, cause trace.Seq) {
 	number := s.numbers[k.place].of(obj)
 	verb := engine.Added
-	if old := s.table(k).set(number, obj); old != nil {
+	old := s.table(k).set(number, obj)
+	if old != nil {
 		verb = engine.Modified
 	}
-	s.tell(k, sent{verb: verb, obj: obj, number: number, cause: cause})
+	s.tell(k, sent{verb: verb, obj: obj, old: old, number: number, cause: cause})
 }
 
 // remove drops an object; last is its final state with the deletion's own version.
 func (s *store) remove(k *kind, last Object, cause trace.Seq) {
 	number := s.numbers[k.place].of(last)
-	s.table(k).drop(number)
-	s.tell(k, sent{verb: engine.Deleted, obj: last, number: number, cause: cause})
+	old := s.table(k).drop(number)
+	s.tell(k, sent{verb: engine.Deleted, obj: last, old: old, number: number, cause: cause})
 }
 
 func (s *store) tell(k *kind, change sent) {

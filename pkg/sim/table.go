@@ -1,9 +1,11 @@
 package sim
 
 import (
-	"k8s.io/apimachinery/pkg/types"
+	"cmp"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // numbers are a store's numbers for the names of one resource, in order of first
@@ -12,19 +14,31 @@ import (
 type numbers struct {
 	byName map[string]map[string]int // by namespace and name
 	given  int
+
+	// The names of one namespace: most look-ups ask for the same again and again.
+	namespace string
+	names     map[string]int
 }
 
 func newNumbers() *numbers { return &numbers{byName: map[string]map[string]int{}} }
 
+// in are the numbers of a namespace; nil when it has none yet.
+func (n *numbers) in(namespace string) map[string]int {
+	if n.names == nil || n.namespace != namespace {
+		n.namespace, n.names = namespace, n.byName[namespace]
+	}
+	return n.names
+}
+
 func (n *numbers) find(namespace, name string) (int, bool) {
-	number, ok := n.byName[namespace][name]
+	number, ok := n.in(namespace)[name]
 	return number, ok
 }
 
 // of is the number of an object's name, a new one if it has none.
 func (n *numbers) of(o Object) int {
 	namespace, name := o.GetNamespace(), o.GetName()
-	names := n.byName[namespace]
+	names := n.in(namespace)
 	number, ok := names[name]
 	if ok {
 		return number
@@ -39,12 +53,22 @@ func (n *numbers) of(o Object) int {
 	return number
 }
 
+// The lists that an object is in.
+const (
+	everything = iota
+	space      // of its namespace
+	family     // of its controller, or the namespace's orphans
+	listings
+)
+
 // entry is one object of a table. Its place in each list of the table is kept
 // with it, so that a change costs no search.
 type entry struct {
-	obj   Object
-	lists [3]*list // all, its namespace, its controller (or the namespace's orphans)
-	at    [3]int
+	obj    Object
+	came   uint64          // when, in the table's own count
+	joined uint64          // when it came to its controller
+	lists  [listings]*list // nil where nobody has asked for any
+	at     [listings]int
 }
 
 // list holds objects in the order in which they came. Removal leaves a hole;
@@ -94,24 +118,85 @@ type owned struct {
 }
 
 // table holds the objects of one resource: the store's truth, or what an
-// actor's watch has delivered. Lists keep the order of arrival.
+// actor's watch has delivered. Lists keep the order of arrival. Those of a sort
+// are kept from when one is first asked for, since many actors ask for none.
 type table struct {
 	numbers *numbers
 	entries []*entry // by number; nil for what is not there
-	all     list
+	count   uint64   // of arrivals
+	all     *list
 	spaces  map[string]*list
 	owners  map[owned]*list
 	byUID   map[types.UID]*list // the lists of owners, by the owner's UID alone
 	synced  string              // resourceVersion of the newest change seen
 }
 
-func newTable(n *numbers) *table {
-	return &table{
-		numbers: n,
-		spaces:  map[string]*list{},
-		owners:  map[owned]*list{},
-		byUID:   map[types.UID]*list{},
+func newTable(n *numbers) *table { return &table{numbers: n} }
+
+// everything lists all objects.
+func (t *table) everything() *list {
+	if t.all == nil {
+		t.all = &list{which: everything}
+		t.fill(everything)
 	}
+	return t.all
+}
+
+// in lists the objects of a namespace; nil for none.
+func (t *table) in(namespace string) *list {
+	if t.spaces == nil {
+		t.spaces = map[string]*list{}
+		t.fill(space)
+	}
+	return t.spaces[namespace]
+}
+
+// ofOwner lists the objects of a controller; nil for none.
+func (t *table) ofOwner(key owned) *list {
+	t.needOwners()
+	return t.owners[key]
+}
+
+// ofUID is ofOwner by the controller's UID alone.
+func (t *table) ofUID(owner types.UID) *list {
+	t.needOwners()
+	return t.byUID[owner]
+}
+
+func (t *table) needOwners() {
+	if t.owners == nil {
+		t.owners, t.byUID = map[owned]*list{}, map[types.UID]*list{}
+		t.fill(family)
+	}
+}
+
+// fill puts all objects into their lists of one sort, as if these had been kept
+// from the beginning.
+func (t *table) fill(which int) {
+	came := func(e *entry) uint64 {
+		if which == family {
+			return e.joined
+		}
+		return e.came
+	}
+	there := slices.DeleteFunc(slices.Clone(t.entries), func(e *entry) bool { return e == nil })
+	slices.SortFunc(there, func(a, b *entry) int { return cmp.Compare(came(a), came(b)) })
+	for _, e := range there {
+		t.listFor(which, e.obj).add(e)
+	}
+}
+
+// listFor is the list of a sort that an object belongs to; nil where none are kept.
+func (t *table) listFor(which int, o Object) *list {
+	switch {
+	case which == everything:
+		return t.all
+	case which == space && t.spaces != nil:
+		return t.spaceList(o.GetNamespace())
+	case which == family && t.owners != nil:
+		return t.ownerList(ownerOf(o))
+	}
+	return nil
 }
 
 // ownerOf is the key of an object's controller; orphans share one key a namespace.
@@ -146,22 +231,34 @@ func (t *table) set(number int, o Object) (old Object) {
 		old = e.obj
 		e.obj = o
 		for i, l := range e.lists {
-			l.items[e.at[i]].obj = o
-		}
-		if !sameOwners(old, o) {
-			if was, is := ownerOf(old), ownerOf(o); was != is {
-				e.lists[2].remove(e)
-				t.ownerList(is).add(e)
+			if l != nil {
+				l.items[e.at[i]].obj = o
 			}
+		}
+		if !sameOwners(old, o) && ownerOf(old) != ownerOf(o) {
+			t.changeOwner(e)
 		}
 		return old
 	}
-	e := &entry{obj: o}
+	t.count++
+	e := &entry{obj: o, came: t.count, joined: t.count}
 	t.entries[number] = e
-	t.all.add(e)
-	t.spaceList(o.GetNamespace()).add(e)
-	t.ownerList(ownerOf(o)).add(e)
+	for which := range e.lists {
+		if l := t.listFor(which, o); l != nil {
+			l.add(e)
+		}
+	}
 	return nil
+}
+
+// changeOwner moves an entry to the end of the list of its object's controller.
+func (t *table) changeOwner(e *entry) {
+	t.count++
+	e.joined = t.count
+	if l := e.lists[family]; l != nil {
+		l.remove(e)
+		t.ownerList(ownerOf(e.obj)).add(e)
+	}
 }
 
 // drop removes the object of a number and returns it.
@@ -172,7 +269,9 @@ func (t *table) drop(number int) (old Object) {
 	e := t.entries[number]
 	t.entries[number] = nil
 	for _, l := range e.lists {
-		l.remove(e)
+		if l != nil {
+			l.remove(e)
+		}
 	}
 	return e.obj
 }
@@ -180,7 +279,7 @@ func (t *table) drop(number int) (old Object) {
 func (t *table) spaceList(namespace string) *list {
 	l, ok := t.spaces[namespace]
 	if !ok {
-		l = &list{which: 1}
+		l = &list{which: space}
 		t.spaces[namespace] = l
 	}
 	return l
@@ -189,7 +288,7 @@ func (t *table) spaceList(namespace string) *list {
 func (t *table) ownerList(key owned) *list {
 	l, ok := t.owners[key]
 	if !ok {
-		l = &list{which: 2}
+		l = &list{which: family}
 		t.owners[key] = l
 		if key.uid != "" {
 			t.byUID[key.uid] = l

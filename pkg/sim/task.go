@@ -87,14 +87,14 @@ func (t *task) park() {
 }
 
 // wakeAt lets a task that is about to park go on at a time.
-func (t *task) wakeAt(when time.Time) {
+func (t *task) wakeAt(when time.Duration) {
 	t.alarm.when = when
 	t.world.loop.push(&t.alarm)
 }
 
 // sleepUntil parks until a time; a time that is not in the future does not park.
-func (t *task) sleepUntil(when time.Time) {
-	if t.dead || !when.After(t.world.loop.now) {
+func (t *task) sleepUntil(when time.Duration) {
+	if t.dead || when <= t.world.loop.now {
 		return
 	}
 	t.wakeAt(when)

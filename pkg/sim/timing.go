@@ -55,7 +55,7 @@ func ClusterTiming() Timing {
 	}
 }
 
-func (t Timing) draw(d Latency, r *rand.Rand) time.Duration {
+func (t *Timing) draw(d Latency, r *rand.Rand) time.Duration {
 	s := t[d]
 	if s.High <= s.Low {
 		return s.Low

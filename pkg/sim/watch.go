@@ -12,29 +12,29 @@ import (
 type watch struct {
 	actor    *actor
 	resource string
-	table    *table // what has been delivered
+	table    *table // what has been delivered; nil when nothing is kept of it
 	handle   func(engine.Change)
 
-	// The changes on their way, oldest first from head on. Only the oldest
-	// has an item in the loop; each keeps the place in line it was sent at.
-	pending []sent
-	head    int
+	// The changes on their way. Only the oldest has an item in the loop; each
+	// keeps the place among the loop's items that it was sent at.
+	pending line[sent]
 	next    item
-	last    time.Time
+	last    time.Duration
 }
 
 // sent is a change on its way.
 type sent struct {
 	verb   engine.Verb
 	obj    Object
-	number int // of its name
+	old    Object // what was stored before; nil for a new object
+	number int    // of its name
 	cause  trace.Seq
-	when   time.Time
+	when   time.Duration
 	ticket uint64
 }
 
-func newWatch(a *actor, k *kind, handle func(engine.Change)) *watch {
-	w := &watch{actor: a, resource: k.resource, table: a.cache.table(k), handle: handle}
+func newWatch(a *actor, k *kind, table *table, handle func(engine.Change)) *watch {
+	w := &watch{actor: a, resource: k.resource, table: table, handle: handle, last: a.world.loop.now}
 	w.next.fn = w.arrive
 	return w
 }
@@ -42,45 +42,52 @@ func newWatch(a *actor, k *kind, handle func(engine.Change)) *watch {
 // send puts a change on its way.
 func (w *watch) send(s sent) {
 	world := w.actor.world
-	s.when = world.loop.now.Add(world.delays.watch(w))
-	if s.when.Before(w.last) {
-		s.when = w.last
-	}
+	s.when = max(world.loop.after(world.delays.watch(w)), w.last)
 	w.last = s.when
 	s.ticket = world.loop.ticket()
-	w.pending = append(w.pending, s)
-	if len(w.pending)-w.head == 1 {
+	w.pending.push(s)
+	if w.pending.len() == 1 {
 		w.await()
 	}
 }
 
 // await puts the oldest pending change into the loop.
 func (w *watch) await() {
-	s := &w.pending[w.head]
+	s := w.pending.first()
 	w.next.when, w.next.cause = s.when, s.cause
 	w.actor.world.loop.pushAs(&w.next, s.ticket)
 }
 
 // arrive delivers the oldest pending change.
 func (w *watch) arrive() {
-	s := w.pending[w.head]
-	w.pending[w.head] = sent{}
-	if w.head++; w.head == len(w.pending) {
-		w.pending, w.head = w.pending[:0], 0
-	} else {
-		if w.head > 1024 && w.head > len(w.pending)/2 {
-			kept := copy(w.pending, w.pending[w.head:])
-			clear(w.pending[kept:])
-			w.pending, w.head = w.pending[:kept], 0
-		}
+	s := w.pending.pop()
+	if w.pending.len() > 0 {
 		w.await()
 	}
+	if w.table == nil {
+		w.pass(s.verb, s.obj, s.old)
+		return
+	}
 	w.deliver(s.verb, s.number, s.obj)
+}
+
+// pass tells the handler of a change that no cache keeps. The stream brings
+// every version in order, so that what was stored before was told before.
+func (w *watch) pass(verb engine.Verb, obj, old Object) {
+	c := engine.Change{Verb: verb, New: obj}
+	if old != nil {
+		c.Old = old
+	}
+	w.handle(c)
 }
 
 // deliver brings a change into the cache and then tells the handler, which
 // sees as Old what the cache held before.
 func (w *watch) deliver(verb engine.Verb, number int, obj Object) {
+	if w.table == nil {
+		w.pass(verb, obj, nil)
+		return
+	}
 	w.table.synced = obj.GetResourceVersion()
 	c := engine.Change{Verb: verb, New: obj}
 	var old Object

@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim/validate"
@@ -33,7 +35,7 @@ type Config struct {
 // World is a simulated cluster. It is not safe for concurrent use.
 type World struct {
 	cfg     Config
-	loop    loop
+	loop    loop // since time zero
 	store   *store
 	server  *server
 	delays  delays
@@ -44,6 +46,12 @@ type World struct {
 	// settling: the world is being set up; nothing takes time or is traced.
 	settling bool
 	ended    bool
+
+	// second is the whole second of a time: many ask for that of the present.
+	second struct {
+		at   time.Duration
+		date metav1.Time
+	}
 
 	cause   trace.Seq // the event at hand
 	running *task     // the coroutine at hand
@@ -89,7 +97,7 @@ func New(cfg Config) *World {
 func (w *World) Stored() Reader { return w.store }
 
 // Now is the present virtual time.
-func (w *World) Now() time.Time { return w.loop.now }
+func (w *World) Now() time.Time { return w.loop.Now() }
 
 // Hand is the API as a person of that name uses it.
 func (w *World) Hand(name string) engine.Hand { return hand{w.newActor(name).direct()} }
@@ -102,7 +110,7 @@ func (w *World) Hands(name string) *Hands { return &Hands{actor: w.newActor(name
 func (w *World) Advance(ctx context.Context, d time.Duration) error {
 	defer w.stopFreeTasks()
 	w.start()
-	until := w.loop.now.Add(d)
+	until := w.loop.after(d)
 	if err := w.advance(ctx, until); err != nil {
 		return err
 	}
@@ -139,7 +147,7 @@ func (w *World) Load(objs ...Object) error {
 func (w *World) Settle(ctx context.Context, objs ...Object) error {
 	defer w.stopFreeTasks()
 	w.settling = true
-	w.loop.now = w.cfg.Start.Add(-w.cfg.Settled)
+	w.loop.now = -w.cfg.Settled
 	w.start()
 	hand := w.Hand(trace.ActorYou)
 	for _, obj := range objs {
@@ -150,10 +158,10 @@ func (w *World) Settle(ctx context.Context, objs ...Object) error {
 			return err
 		}
 	}
-	if err := w.advance(ctx, w.cfg.Start); err != nil {
+	if err := w.advance(ctx, 0); err != nil {
 		return err
 	}
-	w.loop.now, w.settling, w.cause = w.cfg.Start, false, 0
+	w.loop.now, w.settling, w.cause = 0, false, 0
 	for _, r := range w.runners {
 		r.limiter.fill()
 		r.queue.bucket.fill()
@@ -163,13 +171,13 @@ func (w *World) Settle(ctx context.Context, objs ...Object) error {
 }
 
 // advance runs what is pending up to a time.
-func (w *World) advance(ctx context.Context, until time.Time) error {
+func (w *World) advance(ctx context.Context, until time.Duration) error {
 	for steps := 0; ; steps++ {
 		if steps%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		when, ok := w.loop.next()
-		if !ok || when.After(until) {
+		if !ok || when > until {
 			return nil
 		}
 		w.step()
@@ -178,9 +186,9 @@ func (w *World) advance(ctx context.Context, until time.Time) error {
 
 // step lets the earliest pending call happen, as following from what it was made under.
 func (w *World) step() {
-	it := w.loop.pop()
-	w.cause = it.cause
-	it.fn()
+	fn, cause := w.loop.pop()
+	w.cause = cause
+	fn()
 	w.cause = 0
 }
 
@@ -204,7 +212,7 @@ func (w *World) emit(e trace.Event) trace.Seq {
 	if w.settling || w.ended {
 		return 0
 	}
-	e.Offset = w.loop.now.Sub(w.cfg.Start)
+	e.Offset = w.loop.now
 	return w.cfg.Log.Append(e)
 }
 
@@ -219,7 +227,7 @@ func (w *World) draw(d Latency, r *rand.Rand) time.Duration {
 // DelayWatch holds back all watch events of a resource ("pods") for an actor
 // ("" means all) until an offset from time zero.
 func (w *World) DelayWatch(actor, resource string, until time.Duration) {
-	w.delays.stretch = append(w.delays.stretch, stretch{actor, resource, w.cfg.Start.Add(until)})
+	w.delays.stretch = append(w.delays.stretch, stretch{actor, resource, until})
 }
 
 // writeCause is what a write follows from: the arithmetic at hand, except that

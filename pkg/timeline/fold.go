@@ -23,13 +23,13 @@ func Build(events []trace.Event, opts Options) *Timeline {
 	f := &fold{
 		Timeline: &Timeline{
 			Events: events, Index: trace.NewIndex(events),
-			homes: map[trace.Seq]*Workload{}, echoes: map[trace.Seq]bool{},
+			homes: make([]*Workload, len(events)), echoes: map[trace.Seq]bool{}, lost: map[string]time.Duration{},
 		},
 		phase: time.Duration(opts.Started.Nanosecond()),
 		works: map[trace.Ref]*Workload{}, sets: map[trace.Ref]*Set{}, pods: map[trace.Ref]*Pod{},
 		next: math.MaxInt64, setup: true,
 	}
-	for _, e := range events {
+	for i, e := range events {
 		f.advance(e.Offset)
 		f.now, f.seq = max(f.now, e.Offset), e.Seq
 		if f.setup && e.Actor != trace.ActorWorld {
@@ -37,9 +37,7 @@ func Build(events []trace.Event, opts Options) *Timeline {
 		}
 		f.take(e)
 		f.note()
-		if w := f.home(e); w != nil {
-			f.homes[e.Seq] = w
-		}
+		f.homes[i] = f.home(e)
 	}
 	if f.setup {
 		f.begin()

@@ -18,7 +18,7 @@ func (t *Timeline) blockers(w *Workload) []v1alpha1.Reason {
 	found := w.refusals()
 	found = append(found, t.troubles(w)...)
 	if len(found) == 0 {
-		found = w.oldPodsRunning()
+		found = t.oldPodsRunning(w)
 	}
 	if len(found) == 0 {
 		found = w.wedged()
@@ -116,16 +116,16 @@ func (t *Timeline) troubles(w *Workload) []v1alpha1.Reason {
 		current = others
 	}
 	var found []v1alpha1.Reason
-	for _, g := range grouped(w, current) {
-		found = append(found, w.reasonOf(g))
+	for _, g := range t.grouped(w, current) {
+		found = append(found, t.reasonOf(w, g))
 	}
 	return found
 }
 
-func grouped(w *Workload, list []*Pod) []trouble {
+func (t *Timeline) grouped(w *Workload, list []*Pod) []trouble {
 	var groups []trouble
 	for _, p := range list {
-		kind, message := troubleOf(w, p)
+		kind, message := t.troubleOf(w, p)
 		i := slices.IndexFunc(groups, func(g trouble) bool {
 			return g.kind == kind && g.message == message && g.pods[0].Set == p.Set
 		})
@@ -139,12 +139,14 @@ func grouped(w *Workload, list []*Pod) []trouble {
 	return groups
 }
 
-func troubleOf(w *Workload, p *Pod) (kind, message string) {
+func (t *Timeline) troubleOf(w *Workload, p *Pod) (kind, message string) {
 	switch {
 	case p.Unschedulable != nil && p.Node == "":
 		return "Unschedulable", p.Unschedulable.Message
 	case p.State() == Ready:
 		return "MinReadySeconds", fmt.Sprintf("ready, but not yet for minReadySeconds (%ds)", w.Spec().MinReadySeconds)
+	case t.isLost(p):
+		return nodeLost, ""
 	case p.Trouble != "":
 		return p.Trouble, p.Trouble
 	case p.State() == Running:
@@ -155,16 +157,21 @@ func troubleOf(w *Workload, p *Pod) (kind, message string) {
 	return "NotStarted", "on its node, but not running"
 }
 
-func (w *Workload) reasonOf(g trouble) v1alpha1.Reason {
+func (t *Timeline) reasonOf(w *Workload, g trouble) v1alpha1.Reason {
 	first := g.pods[0]
+	if g.kind == nodeLost {
+		return t.reasonOfLost(g)
+	}
 	r := v1alpha1.Reason{Type: g.kind, Object: first.Object, Message: first.Object.Name + ": " + g.message}
 	if n := len(g.pods); n > 1 {
 		r.Object = first.Set.Object
 		r.Message = fmt.Sprintf("%s of %s: %s", pods(int32(n)), first.Set.Object.Name, g.message)
 	}
 	if g.kind == "Unschedulable" {
-		r.Remedy = schedulingRemedy(*first.Unschedulable)
-		if r.Remedy != "" && w.holdsOnToOld() {
+		lost := t.Lost()
+		r.Remedy = schedulingRemedy(*first.Unschedulable, lost)
+		gone, _ := tainted(*first.Unschedulable, lost)
+		if somewhere := len(gone) < max(len(first.Unschedulable.Nodes), 1); r.Remedy != "" && w.holdsOnToOld() && somewhere {
 			r.Remedy += "; or " + letOldGo
 		}
 		return r
@@ -188,7 +195,7 @@ func (w *Workload) image() string {
 }
 
 // oldPodsRunning is what a Recreate rollout waits for.
-func (w *Workload) oldPodsRunning() []v1alpha1.Reason {
+func (t *Timeline) oldPodsRunning(w *Workload) []v1alpha1.Reason {
 	var old []*Pod
 	for _, p := range w.Pods {
 		if s := p.State(); s != Gone && s != Ended && !w.IsNew(p.Set.Object.Name) {
@@ -199,12 +206,16 @@ func (w *Workload) oldPodsRunning() []v1alpha1.Reason {
 		return nil
 	}
 	first := old[0]
-	return []v1alpha1.Reason{{
+	r := v1alpha1.Reason{
 		Type: string(trace.OldPodsRunning), Object: first.Object,
 		Message: fmt.Sprintf("%s of the old template still there (%s is %s since %gs): Recreate makes no new pod before they have ended",
 			pods(int32(len(old))), first.Object.Name, first.State(), seconds(first.Since())),
 		Remedy: "see why they do not end: a lost node, a finalizer or a long grace period",
-	}}
+	}
+	if lost := t.under(old); len(lost) > 0 {
+		r.Message, r.Remedy = r.Message+"; "+LostWords(lost), lostRemedy(lost)
+	}
+	return []v1alpha1.Reason{r}
 }
 
 // wedged is a ReplicaSet whose annotations make every pass a scaling one.

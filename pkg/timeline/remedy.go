@@ -32,8 +32,9 @@ var nodeRemedies = []struct{ says, needs string }{
 	{"no nodes available", "a node"},
 }
 
-// schedulingRemedy says what would let a pod land, any one of it being enough.
-func schedulingRemedy(u trace.Unschedulable) string {
+// schedulingRemedy says what would let a pod land, any one of it being enough;
+// lost are the nodes that will take none before they are back.
+func schedulingRemedy(u trace.Unschedulable, lost []Lost) string {
 	var needs []string
 	for _, m := range insufficient.FindAllStringSubmatch(u.Message, -1) {
 		amount := "more free " + m[1]
@@ -43,7 +44,13 @@ func schedulingRemedy(u trace.Unschedulable) string {
 		needs = append(needs, amount+" on one node")
 	}
 	if m := untolerated.FindStringSubmatch(u.Message); m != nil {
-		needs = append(needs, strings.TrimSpace("a toleration for the nodes' taint "+m[1]))
+		gone, others := tainted(u, lost)
+		if len(gone) > 0 {
+			needs = append(needs, "a node that is ready ("+LostWords(gone)+")")
+		}
+		if len(gone) == 0 || others > 0 {
+			needs = append(needs, strings.TrimSpace("a toleration for the nodes' taint "+m[1]))
+		}
 	}
 	for _, r := range nodeRemedies {
 		if strings.Contains(u.Message, r.says) {

@@ -59,6 +59,8 @@ func (f *fold) take(e trace.Event) {
 		}
 	case trace.Rejected:
 		f.refuse(e, d.By, d.Message)
+	case trace.Heartbeat:
+		f.takeNode(e.Object.Name, d.State == "Resumed")
 	case trace.Wrote:
 		if d.Verb == "create" && d.Code >= 400 {
 			f.refuse(e, "", d.Error)
@@ -185,6 +187,9 @@ func (f *fold) size(s *Set, replicas int32) {
 
 func (f *fold) condition(ref trace.Ref, d trace.ConditionChanged) {
 	c := Condition{At: f.now, ConditionChanged: d}
+	if ref.Kind == "Node" && d.Condition == "Ready" {
+		f.takeNode(ref.Name, d.Status == "True")
+	}
 	if w, ok := f.works[ref]; ok {
 		if d.Reason == deadlineExceeded && w.Conditions[d.Condition].Reason != deadlineExceeded && !f.setup {
 			w.Missed = append(w.Missed, f.now)
@@ -352,8 +357,8 @@ func (f *fold) home(e trace.Event) *Workload {
 	if w := f.homeOf(e.Object); w != nil {
 		return w
 	}
-	if cause, ok := f.Index.Event(e.Cause); ok && cause.Seq < e.Seq && isOurs(e.Object.Kind) {
-		if w := f.homes[cause.Seq]; w != nil {
+	if cause, ok := f.Index.At(e.Cause); ok && e.Cause < e.Seq && isOurs(e.Object.Kind) {
+		if w := f.homes[cause]; w != nil {
 			return w
 		}
 	}
@@ -369,14 +374,20 @@ func (f *fold) home(e trace.Event) *Workload {
 func isOurs(kind string) bool { return kind == "Pod" || kind == "ReplicaSet" }
 
 func (f *fold) homeOf(ref trace.Ref) *Workload {
+	if p, ok := f.pods[ref]; ok { // most events are about pods
+		if p.Set != nil {
+			return p.Set.workload
+		}
+		return nil
+	}
+	if ref.Kind == "Pod" {
+		return nil
+	}
 	if w, ok := f.works[ref]; ok {
 		return w
 	}
-	if s, ok := f.sets[ref]; ok && s.workload != nil {
+	if s, ok := f.sets[ref]; ok {
 		return s.workload
-	}
-	if p, ok := f.pods[ref]; ok && p.Set != nil {
-		return p.Set.workload
 	}
 	return nil
 }

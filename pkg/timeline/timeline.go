@@ -24,8 +24,9 @@ type Timeline struct {
 	// Ended is the word of trace.Ended; empty when the trace was cut short.
 	Ended string
 
-	homes  map[trace.Seq]*Workload
+	homes  []*Workload // of the events
 	echoes map[trace.Seq]bool
+	lost   map[string]time.Duration // nodes, since when
 }
 
 // Workload is one Deployment or bare ReplicaSet over the run.
@@ -218,7 +219,12 @@ func (w *Workload) Fields() []trace.Field {
 
 // WorkloadOf is the workload an event belongs to: its own, or that of the
 // ReplicaSet or pod it is about. It is nil for events about anything else.
-func (t *Timeline) WorkloadOf(e trace.Event) *Workload { return t.homes[e.Seq] }
+func (t *Timeline) WorkloadOf(e trace.Event) *Workload {
+	if i, ok := t.Index.At(e.Seq); ok {
+		return t.homes[i]
+	}
+	return nil
+}
 
 // Echo says that an event tells what an earlier one told already: the host saw
 // the write, and the controller reported it once it had the answer.

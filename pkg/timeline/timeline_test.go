@@ -171,7 +171,7 @@ func TestRemedies(t *testing.T) {
 		"0/1 nodes are available: 1 node(s) had untolerated taint(s).":                            "needs a toleration for the nodes' taint",
 		"?": "",
 	} {
-		if got := schedulingRemedy(trace.Unschedulable{Message: message}); got != want {
+		if got := schedulingRemedy(trace.Unschedulable{Message: message}, nil); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", message, got, want)
 		}
 	}

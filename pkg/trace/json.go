@@ -116,10 +116,11 @@ func (r *Requeued) UnmarshalJSON(data []byte) error {
 
 // MarshalJSON writes the kept events in order, as an array.
 func (l *Log) MarshalJSON() ([]byte, error) {
-	if l.events == nil {
+	events := l.Events()
+	if events == nil {
 		return []byte("[]"), nil
 	}
-	return json.Marshal(l.events)
+	return json.Marshal(events)
 }
 
 // UnmarshalJSON reads an array of events. Events appended later are numbered
@@ -129,7 +130,7 @@ func (l *Log) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &events); err != nil {
 		return err
 	}
-	*l = Log{Depth: Syncs, Sink: l.Sink, events: events}
+	*l = Log{Depth: Syncs, Sink: l.Sink, full: events}
 	for _, e := range events {
 		l.last = max(l.last, e.Seq)
 	}

@@ -20,9 +20,17 @@ type Log struct {
 	// Sink, when set, is told of each kept event as it happens.
 	Sink func(Event)
 
-	events []Event
+	full   []Event   // of earlier pieces, joined when somebody asked for them
+	pieces [][]Event // the kept events after those, in pieces of rising size
 	last   Seq
 }
+
+// The pieces that events are kept in: a list that grows would be copied again
+// and again.
+const (
+	firstPiece = 64
+	mostPiece  = 4096
+)
 
 // NewLog keeps everything.
 func NewLog() *Log { return &Log{Depth: Syncs} }
@@ -32,12 +40,7 @@ func (l *Log) Append(e Event) Seq {
 	l.last++
 	e.Seq = l.last
 	if DepthOf(e.Detail) <= l.Depth {
-		if len(l.events) == cap(l.events) {
-			// Twice the room: append's own steps of a quarter copy the
-			// events of a long run four times on average.
-			l.events = slices.Grow(l.events, max(len(l.events), 64))
-		}
-		l.events = append(l.events, e)
+		l.keep(e)
 		if l.Sink != nil {
 			l.Sink(e)
 		}
@@ -45,8 +48,26 @@ func (l *Log) Append(e Event) Seq {
 	return e.Seq
 }
 
+func (l *Log) keep(e Event) {
+	n := len(l.pieces)
+	if n == 0 || len(l.pieces[n-1]) == cap(l.pieces[n-1]) {
+		size := firstPiece
+		if n > 0 {
+			size = min(2*cap(l.pieces[n-1]), mostPiece)
+		}
+		l.pieces, n = append(l.pieces, make([]Event, 0, size)), n+1
+	}
+	l.pieces[n-1] = append(l.pieces[n-1], e)
+}
+
 // Events are the kept events in order. The slice is the log's own: read only.
-func (l *Log) Events() []Event { return l.events }
+func (l *Log) Events() []Event {
+	if len(l.pieces) > 0 {
+		l.full = slices.Concat(append([][]Event{l.full}, l.pieces...)...)
+		l.pieces = nil
+	}
+	return l.full
+}
 
 // DepthOf is the depth at which a detail is kept.
 func DepthOf(d Detail) Depth {

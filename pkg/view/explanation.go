@@ -113,9 +113,9 @@ func (x *explained) facts() {
 	x.out.blank()
 	var rows []row
 	for _, f := range facts {
-		line := row{at: time.Duration(f.Time.UnixNano()), who: f.Actor, what: f.What, because: f.From, tone: plain}
+		line := row{at: time.Duration(f.Time.UnixNano()), who: f.Actor, what: fmt.Sprintf("%s (%s)", f.What, f.From), tone: plain}
 		if f.Object != x.e.Spec.Object {
-			line.what = named(f.Object) + " " + f.What
+			line.what = named(f.Object) + " " + line.what
 		}
 		rows = append(rows, line)
 	}
@@ -123,7 +123,7 @@ func (x *explained) facts() {
 		{title: "TIME", width: len("2006-01-02 15:04:05"), of: func(r row) string { return stamp(time.Unix(0, int64(r.at))) }},
 		{title: "WHO", gap: 2, of: func(r row) string { return r.who }},
 	}
-	x.table(columns, rows, "SEEN IN")
+	x.table(columns, rows, "WHAT (SEEN IN)", "")
 }
 
 // events are a table of events of a recording or a simulation.
@@ -138,7 +138,7 @@ func (x *explained) events(label string, events []trace.Event) {
 		{title: "TIME", right: true, gap: 1, width: 8, of: func(r row) string { return clock(r.at) }},
 		{title: "WHO", gap: 2, of: func(r row) string { return r.who }},
 	}
-	x.table(columns, rows, "BECAUSE")
+	x.table(columns, rows, "WHAT", "BECAUSE")
 }
 
 var headings = map[string]string{"chain": "what led to it, the first cause first", "next": "the steps to come"}
@@ -156,7 +156,7 @@ func (x *explained) pass() {
 	}
 	x.out.blank()
 	x.out.labelled("pass", resultColumn, plain, "what one pass of the controllers would do now")
-	x.table([]column{{title: "WHO", gap: 1, of: func(r row) string { return r.who }}}, rows, "BECAUSE")
+	x.table([]column{{title: "WHO", gap: 1, of: func(r row) string { return r.who }}}, rows, "WHAT", "BECAUSE")
 }
 
 // rows words events without a workload's counts.
@@ -192,7 +192,7 @@ func (x *explained) found(e trace.Event) (row, bool) {
 	return line, true
 }
 
-func (x *explained) table(columns []column, rows []row, because string) {
+func (x *explained) table(columns []column, rows []row, what, because string) {
 	left := 2
 	for i := range columns {
 		c := &columns[i]
@@ -206,7 +206,7 @@ func (x *explained) table(columns []column, rows []row, because string) {
 	if x.out.opts.Width < reasonsBeside {
 		l.what, because = 0, ""
 	}
-	l.write(x.out, row{tone: muted}, func(c column) string { return c.title }, "WHAT", because)
+	l.write(x.out, row{tone: muted}, func(c column) string { return c.title }, what, because)
 	for _, r := range rows {
 		l.row(x.out, r)
 	}

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,7 +61,8 @@ func wide(text string) int {
 }
 
 // wrap breaks text into lines of at most width columns, between words where
-// that can be, inside them where it must.
+// that can be, inside them where it must. The end of an equation stays with its
+// last term, as far as that fits into a line.
 func wrap(text string, width int) []string {
 	width = max(width, 10)
 	if wide(text) <= width {
@@ -68,7 +70,7 @@ func wrap(text string, width int) []string {
 	}
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(text) {
+	for _, word := range joined(strings.Fields(text), width) {
 		for wide(word) > width {
 			if line != "" {
 				lines, line = append(lines, line), ""
@@ -89,6 +91,44 @@ func wrap(text string, width int) []string {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// longestTerm is how many words the last term of an equation has at most, its
+// sign counted: - 3 in this set.
+const longestTerm = 5
+
+// joined makes one word of the last term of an equation and its result, as in
+// "- 10 pods = 3"; of less where that is too long for a line.
+func joined(words []string, width int) []string {
+	var out []string
+	for i := 0; i < len(words); i++ {
+		out = append(out, words[i])
+		if words[i] != "=" || i == 0 || i+1 == len(words) {
+			continue
+		}
+		term, result := out[:len(out)-1], words[i+1:i+2]
+		if strings.HasSuffix(words[i+1], ",") && i+3 < len(words) && words[i+2] == "so" {
+			result = words[i+1 : i+4] // = 5, so 3
+		}
+		for _, from := range []int{lastTerm(term), len(term) - 1} {
+			whole := strings.Join(slices.Concat(out[from:], result), " ")
+			if wide(whole) <= width {
+				out, i = append(out[:from], whole), i+len(result)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// lastTerm is where the last term of words begins: at its sign, or else at the last word.
+func lastTerm(words []string) int {
+	for i := len(words) - 1; i >= max(0, len(words)-longestTerm); i-- {
+		if words[i] == "+" || words[i] == "-" {
+			return i
+		}
+	}
+	return len(words) - 1
 }
 
 // cut is the longest beginning of text that fits, at least one character.

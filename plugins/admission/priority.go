@@ -17,7 +17,7 @@ var systemClasses = map[string]int32{
 }
 
 // Priority is the Priority admission plugin: it resolves a pod's class to a number.
-type Priority struct{}
+type Priority struct{ last *class } // what the latest pod got, to be shared by others
 
 // NewPriority makes the plugin.
 func NewPriority() *Priority { return &Priority{} }
@@ -50,14 +50,19 @@ func (p *Priority) Mutate(req *sim.Request) error {
 	if req.Verb != "create" {
 		return nil
 	}
-	return resolve(req, pod)
+	return p.resolve(req, pod)
 }
 
-func resolve(req *sim.Request, pod *corev1.Pod) error {
-	class, err := classOf(req.World, pod.Spec.PriorityClassName)
+func (p *Priority) resolve(req *sim.Request, pod *corev1.Pod) error {
+	found, err := classOf(req.World, pod.Spec.PriorityClassName)
 	if err != nil {
 		return forbidden(req, pod, err)
 	}
+	if p.last == nil || *p.last != found {
+		mine := found
+		p.last = &mine
+	}
+	class := p.last
 	if have := pod.Spec.Priority; have != nil && *have != class.value {
 		return forbidden(req, pod, fmt.Errorf("the integer value of priority (%d) must not be provided in pod spec; priority admission controller computed %d from the given PriorityClass name", *have, class.value))
 	}

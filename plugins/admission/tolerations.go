@@ -14,12 +14,16 @@ import (
 const DefaultSeconds = 300
 
 // Tolerations is the DefaultTolerationSeconds admission plugin.
-type Tolerations struct{ notReady, unreachable int64 }
+type Tolerations struct {
+	notReady, unreachable int64
+	both                  []corev1.Toleration // what pods share that say nothing at all
+}
 
 // NewTolerations takes the seconds of the API server's flags
 // --default-not-ready-toleration-seconds and --default-unreachable-toleration-seconds.
 func NewTolerations(notReady, unreachable int64) *Tolerations {
-	return &Tolerations{notReady, unreachable}
+	both := []corev1.Toleration{forSeconds(corev1.TaintNodeNotReady, notReady), forSeconds(corev1.TaintNodeUnreachable, unreachable)}
+	return &Tolerations{notReady, unreachable, both}
 }
 
 // Name is the upstream plugin's.
@@ -37,6 +41,10 @@ func (t *Tolerations) Validate(*sim.Request) error { return nil }
 func (t *Tolerations) Mutate(req *sim.Request) error {
 	pod, ok := req.New.(*corev1.Pod)
 	if !ok || req.Resource != sim.Pods || req.Subresource != "" || req.Verb != "create" && req.Verb != "update" {
+		return nil
+	}
+	if len(pod.Spec.Tolerations) == 0 {
+		pod.Spec.Tolerations = t.both
 		return nil
 	}
 	added := pod.Spec.Tolerations[:len(pod.Spec.Tolerations):len(pod.Spec.Tolerations)]

@@ -63,7 +63,7 @@ func (p *Plugin) Start(h *sim.Hands) {
 			watching = true
 			h.Watch(sim.VolumeAttachments, p.observeAttachment)
 			h.Watch(sim.PersistentVolumeClaims, func(engine.Change) { p.look() })
-			h.Watch(sim.Pods, p.observePod)
+			h.Follow(sim.Pods, p.observePod)
 		}
 		p.look()
 	})

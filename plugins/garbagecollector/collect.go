@@ -42,7 +42,7 @@ func (p *Plugin) owner(ref metav1.OwnerReference, namespace string) (sim.Object,
 
 // collect decides about one object (garbagecollector.go attemptToDeleteItem).
 func (p *Plugin) collect(n *node) error {
-	if n.obj.GetDeletionTimestamp() != nil && !n.clearing {
+	if n.deleted && !n.clearing {
 		return nil // on its way already
 	}
 	obj, ok := p.latest(n)
@@ -135,7 +135,7 @@ func (p *Plugin) clear(n *node, obj sim.Object) error {
 	}
 	for _, dep := range blocking {
 		if !dep.clearing {
-			p.add(job{dep.uid(), false})
+			p.add(job{dep.uid, false})
 		}
 	}
 	return nil
@@ -153,7 +153,7 @@ func (p *Plugin) orphan(n *node) error {
 		if !ok {
 			continue
 		}
-		if err := p.cut(obj, refsTo(obj, n.uid())); err != nil && !apierrors.IsNotFound(err) {
+		if err := p.cut(obj, refsTo(obj, n.uid)); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
 	}

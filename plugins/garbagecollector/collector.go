@@ -66,7 +66,7 @@ func (p *Plugin) Start(h *sim.Hands) {
 		}
 	}
 	for _, resource := range owning {
-		h.Watch(resource, func(c engine.Change) { p.observe(resource, c) })
+		h.Follow(resource, func(c engine.Change) { p.observe(resource, c) })
 	}
 }
 
@@ -87,21 +87,25 @@ func (p *Plugin) observe(resource string, c engine.Change) {
 		p.gone(obj)
 		return
 	}
+	if old, ok := c.Old.(sim.Object); ok && old.GetDeletionTimestamp() == nil && obj.GetDeletionTimestamp() == nil &&
+		sameList(old.GetOwnerReferences(), obj.GetOwnerReferences()) {
+		return // nothing that matters here has changed
+	}
 	n, isNew, lost := p.graph.set(resource, obj)
 	p.unblock(lost)
 	switch {
 	case obj.GetDeletionTimestamp() != nil && slices.Contains(obj.GetFinalizers(), metav1.FinalizerOrphanDependents):
-		p.add(job{n.uid(), true})
+		p.add(job{n.uid, true})
 	case obj.GetDeletionTimestamp() != nil && slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents):
 		if !n.clearing {
 			n.clearing = true
 			for _, uid := range n.dependents.list() {
 				p.add(job{uid, false})
 			}
-			p.add(job{n.uid(), false})
+			p.add(job{n.uid, false})
 		}
 	case isNew && p.ownerUnseen(obj):
-		p.add(job{n.uid(), false})
+		p.add(job{n.uid, false})
 	}
 }
 
@@ -124,7 +128,7 @@ func (p *Plugin) gone(obj sim.Object) {
 func (p *Plugin) unblock(refs []metav1.OwnerReference) {
 	for _, ref := range refs {
 		if n := p.graph.nodes[ref.UID]; n != nil && n.clearing {
-			p.add(job{n.uid(), false})
+			p.add(job{n.uid, false})
 		}
 	}
 }
@@ -179,8 +183,8 @@ func (p *Plugin) work(j job) {
 
 // latest is a node's object as the API server has it.
 func (p *Plugin) latest(n *node) (sim.Object, bool) {
-	obj, ok := p.h.Stored().Get(n.resource, n.obj.GetNamespace(), n.obj.GetName())
-	return obj, ok && obj.GetUID() == n.uid()
+	obj, ok := p.h.Stored().Get(n.resource, n.namespace, n.name)
+	return obj, ok && obj.GetUID() == n.uid
 }
 
 func refOfOwner(ref metav1.OwnerReference, namespace string) trace.Ref {

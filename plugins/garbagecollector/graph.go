@@ -9,16 +9,17 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
 )
 
-// node is one object as the collector's watches have shown it.
+// node is one object as far as the collector's watches have shown it and it
+// matters: the objects themselves, of which there are many, are not kept.
 type node struct {
-	resource   string
-	obj        sim.Object
-	dependents family
+	resource, namespace, name string
+	uid                       types.UID
+	owners                    []metav1.OwnerReference
+	dependents                family
+	deleted                   bool // asked to go
 	// clearing objects are being deleted in the foreground: dependents go first.
 	clearing bool
 }
-
-func (n *node) uid() types.UID { return n.obj.GetUID() }
 
 // family is the dependents of an owner in the order in which they came.
 type family struct {
@@ -72,15 +73,15 @@ func (g *graph) set(resource string, obj sim.Object) (n *node, isNew bool, lost 
 	uid := obj.GetUID()
 	n, ok := g.nodes[uid]
 	if !ok {
-		n = &node{resource: resource, obj: obj}
+		n = &node{resource: resource, namespace: obj.GetNamespace(), name: obj.GetName(), uid: uid, owners: obj.GetOwnerReferences()}
 		if f := g.waiting[uid]; f != nil {
 			n.dependents = *f
 			delete(g.waiting, uid)
 		}
 		g.nodes[uid] = n
 	}
-	was, is := n.obj.GetOwnerReferences(), obj.GetOwnerReferences()
-	n.obj = obj
+	was, is := n.owners, obj.GetOwnerReferences()
+	n.owners, n.deleted = is, obj.GetDeletionTimestamp() != nil
 	if ok && sameList(was, is) {
 		return n, false, nil
 	}
@@ -101,7 +102,7 @@ func (g *graph) drop(uid types.UID) []types.UID {
 		return nil
 	}
 	delete(g.nodes, uid)
-	for _, ref := range n.obj.GetOwnerReferences() {
+	for _, ref := range n.owners {
 		delete(g.familyOf(ref.UID).members, uid)
 	}
 	if len(n.dependents.members) > 0 {
@@ -134,8 +135,8 @@ func (g *graph) blocking(owner *node) []*node {
 		if !ok {
 			continue
 		}
-		for _, ref := range dep.obj.GetOwnerReferences() {
-			if ref.UID == owner.uid() && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion {
+		for _, ref := range dep.owners {
+			if ref.UID == owner.uid && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion {
 				out = append(out, dep)
 				break
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/engine"
@@ -47,12 +48,12 @@ func (k *Plugin) Start(h *sim.Hands) {
 	k.began = h.Now().Truncate(time.Second)
 	k.findCut()
 	k.watchVolumes()
-	h.Watch(sim.Pods, k.observe)
+	h.Follow(sim.Pods, k.observe)
 }
 
 func (k *Plugin) observe(c engine.Change) {
 	pod, ok := c.New.(*corev1.Pod)
-	if !ok || k.cut[pod.Spec.NodeName] {
+	if !ok || k.cut[pod.Spec.NodeName] || c.Verb != engine.Deleted && (pod.Spec.NodeName == "" || goesOn(c.Old, pod)) {
 		return
 	}
 	l := k.lives[pod.UID]
@@ -61,7 +62,6 @@ func (k *Plugin) observe(c engine.Change) {
 		if l != nil {
 			k.bury(l)
 		}
-	case pod.Spec.NodeName == "":
 	case ended(pod):
 		k.finish(l, pod)
 	case l == nil:
@@ -69,6 +69,13 @@ func (k *Plugin) observe(c engine.Change) {
 	case pod.DeletionTimestamp != nil:
 		l.terminate(pod)
 	}
+}
+
+// goesOn says that a pod was on the node before the change and stays there: most
+// changes are what the kubelet itself published.
+func goesOn(before runtime.Object, pod *corev1.Pod) bool {
+	old, ok := before.(*corev1.Pod)
+	return ok && old.Spec.NodeName == pod.Spec.NodeName && old.DeletionTimestamp == nil && pod.DeletionTimestamp == nil && !ended(old) && !ended(pod)
 }
 
 // begin takes up a pod that is bound to a node. Pods that were there when the

@@ -163,13 +163,22 @@ func conditions(pod *corev1.Pod, s state, at metav1.Time, observed int64) []core
 // merge puts the wanted conditions first, in order, and keeps those of others
 // (DisruptionTarget, say) behind them.
 func merge(have, wanted []corev1.PodCondition, at metav1.Time, observed int64) []corev1.PodCondition {
-	out := make([]corev1.PodCondition, 0, len(wanted)+1)
+	others := 0
+	for i := range have {
+		if find(wanted, have[i].Type) == nil {
+			others++
+		}
+	}
+	out := make([]corev1.PodCondition, 0, len(wanted)+others)
 	for _, c := range wanted {
 		c.LastTransitionTime, c.ObservedGeneration = at, observed
 		if old := find(have, c.Type); old != nil && old.Status == c.Status {
 			c.LastTransitionTime = old.LastTransitionTime
 		}
 		out = append(out, c)
+	}
+	if others == 0 {
+		return out
 	}
 	for _, c := range have {
 		if find(wanted, c.Type) == nil {

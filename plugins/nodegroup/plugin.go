@@ -84,7 +84,7 @@ func (p *Plugin) Start(h *sim.Hands) {
 	if !h.Instant() {
 		p.origin = p.origin.Add(time.Duration(h.Rand().Int64N(int64(scanInterval))))
 	}
-	h.Watch(sim.Pods, func(c engine.Change) {
+	h.Follow(sim.Pods, func(c engine.Change) {
 		if pod, ok := c.New.(*corev1.Pod); ok && c.Verb != engine.Deleted && waits(pod) {
 			p.wake()
 		}
@@ -126,19 +126,25 @@ func (p *Plugin) scan() {
 	sky := p.sky()
 	orders := map[*group]*order{}
 	hopeless := map[types.UID]bool{} // owners of pods that no group takes
+	again := false                   // whether a place that is free may be taken by others
 	for _, obj := range p.h.Stored().List(sim.Pods, "") {
 		pod, ok := obj.(*corev1.Pod)
 		if !ok || !waits(pod) || hopeless[ownerOf(pod)] {
 			continue
 		}
-		if !p.provide(sky, pod, orders) {
+		on := p.provide(sky, pod, orders)
+		if on == "" {
 			hopeless[ownerOf(pod)] = true
 		}
+		again = again || on != "" && !sky.isNew(on)
 	}
 	for _, g := range p.groups {
 		if o := orders[g]; o != nil {
 			p.send(g, o)
 		}
+	}
+	if again {
+		p.next = p.h.After(scanInterval, p.scan)
 	}
 }
 
@@ -155,16 +161,16 @@ type order struct {
 	pods  []*corev1.Pod
 }
 
-// provide finds a place for a pod: on a node that is there, on one that is on
-// its way, or on one that it orders. It says whether there is one.
-func (p *Plugin) provide(sky *overlay, pod *corev1.Pod, orders map[*group]*order) bool {
+// provide finds a place for a pod: on a node that is there, where the scheduler
+// will see to it, on one that is on its way, or on one that it orders. The place
+// is taken then. It returns the node, "" when there is none.
+func (p *Plugin) provide(sky *overlay, pod *corev1.Pod, orders map[*group]*order) string {
 	takers := p.takers(sky, p.h.Version(), pod)
 	if len(takers) > 0 {
-		if i := slices.IndexFunc(takers, func(name string) bool { return !sky.isNew(name) }); i >= 0 {
-			return true // the scheduler will see to it
-		}
-		sky.place(pod, takers[0])
-		return true
+		there := slices.IndexFunc(takers, func(name string) bool { return !sky.isNew(name) })
+		on := takers[max(0, there)]
+		sky.place(pod, on)
+		return on
 	}
 	for _, g := range p.groups {
 		o := orders[g]
@@ -187,9 +193,9 @@ func (p *Plugin) provide(sky *overlay, pod *corev1.Pod, orders map[*group]*order
 		sky.place(pod, node.Name)
 		o.nodes, o.pods = append(o.nodes, node), append(o.pods, pod)
 		orders[g] = o
-		return true
+		return node.Name
 	}
-	return false
+	return ""
 }
 
 // send places an order, with cluster-autoscaler's Event for the pods it is for.

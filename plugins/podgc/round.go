@@ -59,10 +59,18 @@ func (p *Plugin) outOfService(pods []*corev1.Pod) (waiting bool) {
 	if !p.h.Version().CollectsOutOfService() {
 		return false
 	}
+	out := map[string]bool{}
+	for _, obj := range p.h.Cached().List(sim.Nodes, "") {
+		if node, ok := obj.(*corev1.Node); ok && outOfService(node) {
+			out[node.Name] = true
+		}
+	}
+	if len(out) == 0 {
+		return false
+	}
 	var stuck []*corev1.Pod
 	for _, pod := range pods {
-		obj, ok := p.h.Cached().Get(sim.Nodes, "", pod.Spec.NodeName)
-		if !ok || !outOfService(obj.(*corev1.Node)) {
+		if !out[pod.Spec.NodeName] {
 			continue
 		}
 		if pod.DeletionTimestamp != nil {
@@ -82,13 +90,13 @@ func (p *Plugin) outOfService(pods []*corev1.Pod) (waiting bool) {
 // quarantine; it reports whether any node is in it (gcOrphaned).
 func (p *Plugin) orphans(pods []*corev1.Pod) (quarantined bool) {
 	now := p.h.Now()
-	named := map[string]bool{}
+	known, named := map[string]bool{}, map[string]bool{}
+	for _, node := range p.h.Cached().List(sim.Nodes, "") {
+		known[node.GetName()] = true
+	}
 	for _, pod := range pods {
 		name := pod.Spec.NodeName
-		if name == "" {
-			continue
-		}
-		if _, known := p.h.Cached().Get(sim.Nodes, "", name); known {
+		if name == "" || known[name] {
 			continue
 		}
 		named[name] = true

@@ -42,7 +42,7 @@ func (p *Plugin) Start(h *sim.Hands) {
 	h.Watch(sim.ResourceQuotas, func(engine.Change) {
 		if !watching {
 			watching = true
-			h.Watch(sim.Pods, p.observe)
+			h.Follow(sim.Pods, p.observe)
 		}
 	})
 }

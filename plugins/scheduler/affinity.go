@@ -129,6 +129,10 @@ type namespaceLabels func(name string) map[string]string
 // interPod is inter-pod affinity and anti-affinity (interpodaffinity/filtering.go).
 type interPod struct{}
 
+func (interPod) skips(p *pending) bool {
+	return len(p.view.near) == 0 && len(p.view.apart) == 0 && len(p.view.shunned) == 0
+}
+
 func (interPod) refuses(p *pending, n *node) *refusal {
 	o := p.view
 	if len(o.near) > 0 && !o.finds(n) {

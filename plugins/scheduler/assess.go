@@ -27,7 +27,7 @@ type Assessment struct {
 // scheduling cycle (schedule_one.go schedulePod), without the preemption.
 func Assess(world sim.Reader, v rollout.Version, pod *corev1.Pod) []Assessment {
 	s := over(world, v)
-	return s.assess(s.cluster.read(pod))
+	return s.assess(s.read(pod))
 }
 
 // Explain is what a pod that no node of the world takes is told, with what
@@ -35,7 +35,7 @@ func Assess(world sim.Reader, v rollout.Version, pod *corev1.Pod) []Assessment {
 // that preemption might choose it names the first.
 func Explain(world sim.Reader, v rollout.Version, pod *corev1.Pod) string {
 	s := over(world, v)
-	p := s.cluster.read(pod)
+	p := s.read(pod)
 	fits, refusals := s.search(p, "")
 	if len(fits) > 0 {
 		return ""

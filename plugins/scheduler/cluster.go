@@ -32,19 +32,21 @@ type cluster struct {
 	arrived    uint64         // numbers nodes in the order in which they came
 	// needs remembers what the pods of a template ask for. They share their
 	// first container, which is never changed.
-	needs map[*corev1.Container]need
+	needs map[*corev1.Container]*need
+	// cordoned, hard and soft count the nodes that are barred so.
+	cordoned, hard, soft int
 }
 
-// need is what a pod asks for, and what it counts for in scores.
-type need struct{ asked, scored, weighed amounts }
-
 // node is one node with what is taken of it. Pods may name a node that has no
-// object: they are counted, but nothing is placed there.
+// object: they are counted, but nothing is placed there. What each look at a
+// node reads stands first, since hundreds of nodes are looked at for a pod.
 type node struct {
+	room      appraisal
+	nominated []*entry // pods that wait for others to make room for them here
+	slot      int      // its place in the counts of groups
+	bars
 	name        string
 	obj         *corev1.Node
-	slot        int // its place in the counts of groups
-	cordoned    bool
 	arrival     uint64
 	allocatable amounts
 	maxPods     int64
@@ -55,7 +57,39 @@ type node struct {
 	groups      map[*group]int // pods, by group
 	pods        []*placed
 	images      []string
-	nominated   []*entry // pods that wait for others to make room for them here
+}
+
+// bars are what keeps pods off a node: a cordon and hard taints, or, if other
+// nodes take them, soft taints.
+type bars struct{ cordoned, hard, soft bool }
+
+func barsOf(obj *corev1.Node) (b bars) {
+	if obj == nil {
+		return b
+	}
+	b.cordoned = obj.Spec.Unschedulable
+	for i := range obj.Spec.Taints {
+		switch obj.Spec.Taints[i].Effect {
+		case corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute:
+			b.hard = true
+		case corev1.TaintEffectPreferNoSchedule:
+			b.soft = true
+		}
+	}
+	return b
+}
+
+// bar counts a node among those that are barred, or no longer.
+func (c *cluster) bar(b bars, sign int) {
+	if b.cordoned {
+		c.cordoned += sign
+	}
+	if b.hard {
+		c.hard += sign
+	}
+	if b.soft {
+		c.soft += sign
+	}
 }
 
 // placed is a pod on a node.
@@ -63,7 +97,7 @@ type placed struct {
 	pod    *corev1.Pod
 	node   *node
 	group  *group
-	need   need
+	need   *need
 	ports  []hostPort
 	claims []string
 	live   bool
@@ -76,7 +110,7 @@ func newCluster(world sim.Reader) *cluster {
 	return &cluster{
 		world: world, nodes: map[string]*node{}, pods: map[types.UID]*placed{}, groups: map[groupKey]*group{},
 		recent: map[*corev1.Container]*group{}, topologies: map[topologyID]*topology{}, images: map[string]*image{},
-		claims: map[string]int{}, ranks: map[int32]int{}, needs: map[*corev1.Container]need{},
+		claims: map[string]int{}, ranks: map[int32]int{}, needs: map[*corev1.Container]*need{},
 	}
 }
 
@@ -119,7 +153,7 @@ func (c *cluster) setNode(obj *corev1.Node) {
 		n.arrival = c.arrived
 	}
 	c.turn(n, obj)
-	n.cordoned = obj.Spec.Unschedulable
+	n.room = appraisal{}
 	n.allocatable = amountsOf(obj.Status.Allocatable)
 	pods := obj.Status.Allocatable[corev1.ResourcePods]
 	n.maxPods = pods.Value()
@@ -146,7 +180,9 @@ func (c *cluster) turn(n *node, obj *corev1.Node) {
 	c.contribute(n, -1)
 	c.eachRule(func(_ *outlook, r *rule) { r.domain(n, -1) })
 	c.dropImages(n)
-	n.obj = obj
+	c.bar(n.bars, -1)
+	n.obj, n.bars = obj, barsOf(obj)
+	c.bar(n.bars, 1)
 	for _, t := range c.topologies {
 		t.locate(n)
 	}

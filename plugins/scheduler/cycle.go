@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,7 +43,7 @@ func (s *Plugin) cycle(e *entry) {
 			return
 		}
 	}
-	p := s.cluster.read(e.pod)
+	p := s.read(e.pod)
 	fits, refusals := s.search(p, e.nominated)
 	if len(fits) == 0 {
 		a := s.explain(e, p, refusals)
@@ -57,10 +58,19 @@ func (s *Plugin) cycle(e *entry) {
 }
 
 // read prepares a pod for the rules.
+func (s *Plugin) read(pod *corev1.Pod) *pending {
+	p := s.cluster.read(pod)
+	for i, f := range s.filters {
+		if !f.skips(p) {
+			p.heard |= 1 << i
+		}
+	}
+	return p
+}
+
 func (c *cluster) read(pod *corev1.Pod) *pending {
 	g := c.groupOf(pod)
-	p := &pending{pod: pod, group: g, view: c.view(g), need: c.requests(pod), ports: hostPorts(pod), claims: c.claims}
-	p.others = p.need.asked.otherNames()
+	p := &pending{pod: pod, group: g, view: c.view(g), need: c.requests(pod), ports: hostPorts(pod), cluster: c}
 	if p.view.picky {
 		p.readNames()
 	}
@@ -126,17 +136,18 @@ func (s *Plugin) search(p *pending, nominated string) ([]*node, []verdict) {
 	}
 	enough := enoughOf(len(order))
 	fits, refusals := s.fits[:0], s.refusals[:0]
-	seen := 0
-	for ; seen < len(order) && len(fits) < enough; seen++ {
-		at := (s.next + seen) % len(order)
+	at := s.next % len(order)
+	for seen := 0; seen < len(order) && len(fits) < enough; seen++ {
 		if r, by := s.check(p, order[at]); r != nil {
 			refusals = append(refusals, verdict{order[at], r, by})
 		} else {
 			fits = append(fits, order[at])
 		}
+		if at++; at == len(order) {
+			at = 0
+		}
 	}
-	s.fits, s.refusals = fits, refusals
-	s.next = (s.next + seen) % len(order)
+	s.fits, s.refusals, s.next = fits, refusals, at
 	return fits, refusals
 }
 
@@ -175,12 +186,17 @@ func (s *Plugin) check(p *pending, n *node) (*refusal, int) {
 			return r, by
 		}
 	}
-	return s.checkNow(p, n)
+	if p.heard == 1<<fitAt { // nothing but room is asked of most nodes
+		return n.appraise(p.need).refusal, fitAt
+	}
+	return s.checkNow(p, n, p.heard)
 }
 
-func (s *Plugin) checkNow(p *pending, n *node) (*refusal, int) {
-	for i, f := range s.filters {
-		if r := f.refuses(p, n); r != nil {
+// checkNow asks some of the filters.
+func (s *Plugin) checkNow(p *pending, n *node, which blockers) (*refusal, int) {
+	for ; which != 0; which &= which - 1 {
+		i := bits.TrailingZeros16(uint16(which))
+		if r := s.filters[i].refuses(p, n); r != nil {
 			return r, i
 		}
 	}
@@ -203,7 +219,8 @@ func (s *Plugin) checkWithNominated(p *pending, n *node) (*refusal, int) {
 			c.count(g, -1)
 		}
 	}()
-	return s.checkNow(p, n)
+	// The guests may bring a filter something to say.
+	return s.checkNow(p, n, 1<<len(s.filters)-1)
 }
 
 // choose takes the node with the highest score, one of them at random when

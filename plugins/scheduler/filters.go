@@ -19,6 +19,9 @@ type refusal struct {
 
 // filter is one rule a node must pass.
 type filter interface {
+	// skips says that the filter has no say about the pod on any node, as
+	// upstream's do that answer PreFilter with Skip.
+	skips(p *pending) bool
 	// refuses returns nil when the node may take the pod.
 	refuses(p *pending, n *node) *refusal
 	// helps says whether a change may make the filter change its mind.
@@ -37,19 +40,20 @@ func filters(v rollout.Version) []filter {
 // Places of filters in that order.
 const (
 	nodeAffinityAt  = 3
+	fitAt           = 5
 	volumeBindingAt = 7
 )
 
 // pending is a pod to be placed with what the rules need to know of it, read once.
 type pending struct {
 	pod     *corev1.Pod
+	cluster *cluster
 	group   *group
 	view    *outlook
-	need    need
-	others  []corev1.ResourceName
+	need    *need
 	ports   []hostPort
-	volumes *volumes       // nil when it has none that matter
-	claims  map[string]int // the cluster's: pods on nodes, by the claim they use
+	volumes *volumes // nil when it has none that matter
+	heard   blockers // the filters that have a say
 	// only are the nodes that its node affinity names; nil when it names none.
 	only map[string]bool
 	// barred is why no node needs to be looked at, in upstream's words.
@@ -78,6 +82,8 @@ type unschedulable struct{}
 
 var cordoned = corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
 
+func (unschedulable) skips(p *pending) bool { return p.cluster.cordoned == 0 }
+
 func (unschedulable) refuses(p *pending, n *node) *refusal {
 	if !n.cordoned || tolerates(p.pod.Spec.Tolerations, &cordoned) {
 		return nil
@@ -91,6 +97,8 @@ func tolerates(tolerations []corev1.Toleration, taint *corev1.Taint) bool {
 
 type nodeName struct{}
 
+func (nodeName) skips(p *pending) bool { return p.pod.Spec.NodeName == "" }
+
 func (nodeName) refuses(p *pending, n *node) *refusal {
 	if p.pod.Spec.NodeName == "" || p.pod.Spec.NodeName == n.name {
 		return nil
@@ -101,7 +109,12 @@ func (nodeName) refuses(p *pending, n *node) *refusal {
 // taints says which taint it was where the release does.
 type taints struct{ named bool }
 
+func (taints) skips(p *pending) bool { return p.cluster.hard == 0 }
+
 func (f taints) refuses(p *pending, n *node) *refusal {
+	if !n.hard {
+		return nil
+	}
 	if t := hardTaint(n.obj, p.pod.Spec.Tolerations); t != nil {
 		if f.named {
 			return refuse(true, fmt.Sprintf("node(s) had untolerated taint {%s: %s}", t.Key, t.Value))
@@ -125,6 +138,8 @@ func hardTaint(n *corev1.Node, tolerations []corev1.Toleration) *corev1.Taint {
 
 type nodeAffinity struct{}
 
+func (nodeAffinity) skips(p *pending) bool { return !p.view.picky }
+
 func (nodeAffinity) refuses(p *pending, n *node) *refusal {
 	if !p.view.picky {
 		return nil
@@ -137,6 +152,8 @@ func (nodeAffinity) refuses(p *pending, n *node) *refusal {
 
 type nodePorts struct{}
 
+func (nodePorts) skips(p *pending) bool { return len(p.ports) == 0 }
+
 func (nodePorts) refuses(p *pending, n *node) *refusal {
 	for _, port := range p.ports {
 		if n.ports.taken(port) {
@@ -146,10 +163,37 @@ func (nodePorts) refuses(p *pending, n *node) *refusal {
 	return nil
 }
 
+// appraisal is what a node's room is worth to a pod. Pods of a template need the
+// same, so that it is remembered until the node or what is on it changes.
+type appraisal struct {
+	to      *need    // nil when nothing is remembered
+	refusal *refusal // of the fit filter
+	points  int64    // the scores about room together; none where the pod does not fit
+}
+
+func (n *node) appraise(d *need) *appraisal {
+	if n.room.to != d {
+		n.room = n.appraised(d)
+	}
+	return &n.room
+}
+
+func (n *node) appraised(d *need) appraisal {
+	if r := n.lacks(d); r != nil {
+		return appraisal{to: d, refusal: r}
+	}
+	return appraisal{to: d, points: n.leastAllocated(d) + n.balanced(d)}
+}
+
 // fit compares requests with what is left (noderesources/fit.go fitsRequest).
 type fit struct{}
 
-func (fit) refuses(p *pending, n *node) *refusal {
+func (fit) skips(*pending) bool { return false }
+
+func (fit) refuses(p *pending, n *node) *refusal { return n.appraise(p.need).refusal }
+
+// lacks is what a node has too little of; nil when there is room.
+func (n *node) lacks(d *need) *refusal {
 	var r *refusal
 	lacks := func(reason string, never bool) {
 		if r == nil {
@@ -166,11 +210,11 @@ func (fit) refuses(p *pending, n *node) *refusal {
 			lacks(fmt.Sprintf("Insufficient %s", name), asked > room)
 		}
 	}
-	short("cpu", p.need.asked.cpu, n.used.cpu, n.allocatable.cpu)
-	short("memory", p.need.asked.memory, n.used.memory, n.allocatable.memory)
-	short("ephemeral-storage", p.need.asked.storage, n.used.storage, n.allocatable.storage)
-	for _, name := range p.others {
-		short(string(name), p.need.asked.others[name], n.used.others[name], n.allocatable.others[name])
+	short("cpu", d.asked.cpu, n.used.cpu, n.allocatable.cpu)
+	short("memory", d.asked.memory, n.used.memory, n.allocatable.memory)
+	short("ephemeral-storage", d.asked.storage, n.used.storage, n.allocatable.storage)
+	for _, name := range d.others {
+		short(string(name), d.asked.others[name], n.used.others[name], n.allocatable.others[name])
 	}
 	return r
 }

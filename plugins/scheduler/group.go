@@ -1,13 +1,14 @@
 package scheduler
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 )
 
 // group is pods that are alike to every rule about other pods: the same
@@ -70,7 +71,7 @@ func (g *group) takes(pod *corev1.Pod, owner types.UID) bool {
 	return g.owner == owner && g.namespace == pod.Namespace && !g.honour && a.Affinity == b.Affinity &&
 		len(a.TopologySpreadConstraints) == len(b.TopologySpreadConstraints) &&
 		(len(a.TopologySpreadConstraints) == 0 || &a.TopologySpreadConstraints[0] == &b.TopologySpreadConstraints[0]) &&
-		maps.Equal(a.NodeSelector, b.NodeSelector) && maps.Equal(g.labels, pod.Labels)
+		rollout.SameLabels(a.NodeSelector, b.NodeSelector) && rollout.SameLabels(g.labels, pod.Labels)
 }
 
 // wishes is what else tells groups apart, as text: where pods want to be.

@@ -29,8 +29,7 @@ type outlook struct {
 	hard, soft []*rule // topology spread
 	lenient    bool    // soft constraints are the scheduler's own: nodes may lack labels
 
-	weights []float64 // room for one cycle's work, kept for the next
-	sizes   []int
+	scores []float64 // room for one cycle's work, kept for the next
 }
 
 // view is the outlook of a group.

@@ -11,7 +11,10 @@ func (c *cluster) place(pod *corev1.Pod, name string, assumed bool) {
 	live := pod.DeletionTimestamp == nil
 	g := c.groupOf(pod)
 	if p, ok := c.pods[pod.UID]; ok {
-		if p.node.name == name && p.group == g && p.live == live && !resized(pod) {
+		if p.node.name == name && p.group == g && !resized(pod) && (p.live == live || p.need == c.requests(pod)) {
+			if p.live != live {
+				c.revive(p, live)
+			}
 			p.pod, p.assumed = pod, p.assumed && assumed
 			return
 		}
@@ -21,9 +24,38 @@ func (c *cluster) place(pod *corev1.Pod, name string, assumed bool) {
 	p := c.prepare(pod, c.node(name), g)
 	p.assumed = assumed
 	c.pods[pod.UID] = p
+	p.enter()
+	c.count(p, 1)
+}
+
+// revive takes in that a pod is asked to go, or no longer: only spread
+// constraints tell the difference.
+func (c *cluster) revive(p *placed, live bool) {
+	c.version++
+	p.live = live
+	sign := 1
+	if !live {
+		sign = -1
+	}
+	p.group.live = plus(p.group.live, p.node.slot, sign)
+	p.group.count(p.node, 0, sign)
+	p.exit()
+	p.enter()
+}
+
+// enter puts a pod last in its node's list.
+func (p *placed) enter() {
 	p.index = len(p.node.pods)
 	p.node.pods = append(p.node.pods, p)
-	c.count(p, 1)
+}
+
+// exit lets the last in the list take the pod's place.
+func (p *placed) exit() {
+	pods := p.node.pods
+	last := pods[len(pods)-1]
+	pods[p.index], last.index = last, p.index
+	pods[len(pods)-1] = nil
+	p.node.pods = pods[:len(pods)-1]
 }
 
 // prepare reads what a pod takes of a node.
@@ -40,18 +72,15 @@ func (c *cluster) displace(uid types.UID) bool {
 	c.version++
 	delete(c.pods, uid)
 	c.count(p, -1)
-	n := p.node
-	last := n.pods[len(n.pods)-1]
-	n.pods[p.index], last.index = last, p.index
-	n.pods[len(n.pods)-1] = nil
-	n.pods = n.pods[:len(n.pods)-1]
-	c.discard(n)
+	p.exit()
+	c.discard(p.node)
 	return true
 }
 
 // count adds a pod to everything that is counted, or takes it out again.
 func (c *cluster) count(p *placed, sign int) {
 	n, g := p.node, p.group
+	n.room = appraisal{}
 	n.used.add(p.need.asked, int64(sign))
 	n.scored.add(p.need.scored, int64(sign))
 	n.count += int64(sign)

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -67,14 +68,19 @@ func TestBalance(t *testing.T) {
 }
 
 func TestEvenOut(t *testing.T) {
-	points := []int64{2, 4, 6}
-	evenOut(points)
-	if points[0] != 100 || points[1] != 66 || points[2] != 33 {
-		t.Errorf("got %v", points)
-	}
-	same := []int64{0, 0}
-	evenOut(same)
-	if same[0] != 100 || same[1] != 100 {
-		t.Errorf("got %v", same)
+	for _, c := range []struct {
+		scores       []float64
+		points, want []int64
+	}{
+		{[]float64{2.4, 3.5, 6}, []int64{0, 0, 0}, []int64{100, 66, 33}},
+		{[]float64{1, 2, 4}, []int64{ignored, 0, 0}, []int64{0, 100, 50}},
+		{[]float64{0, 0.4}, []int64{0, 0}, []int64{100, 100}},
+		{[]float64{10, 41, 42, 200}, []int64{0, 0, 0, 0}, []int64{100, 84, 84, 5}},
+		{[]float64{3}, []int64{ignored}, []int64{0}},
+	} {
+		evenOut(c.scores, c.points)
+		if !slices.Equal(c.points, c.want) {
+			t.Errorf("%v: %v, want %v", c.scores, c.points, c.want)
+		}
 	}
 }

@@ -67,14 +67,21 @@ func (a amounts) otherNames() []corev1.ResourceName {
 	return names
 }
 
+// need is what a pod asks for, and what it counts for in scores.
+type need struct {
+	asked, scored, weighed amounts
+	others                 []corev1.ResourceName // the less common ones of asked, sorted
+}
+
 // requests are what a pod asks for, init containers, sidecars, overhead and
 // pod-level resources included; scored is what it counts for in scores once it
 // is on a node (framework/types.go CalculateResource), weighed while it is not
 // (noderesources/resource_allocation.go calculatePodResourceRequest): pods that
 // ask for nothing count for something.
-func requests(pod *corev1.Pod) (n need) {
+func requests(pod *corev1.Pod) *need {
 	list := podresources.PodRequests(pod, resourceOptions(nil))
-	n.asked = amountsOf(list)
+	n := &need{asked: amountsOf(list)}
+	n.others = n.asked.otherNames()
 	n.scored, n.weighed = n.asked, n.asked
 	pooled := podresources.IsPodLevelRequestsSet(pod)
 	if n.asked.cpu != 0 && n.asked.memory != 0 && len(pod.Spec.Containers) == 1 && len(pod.Spec.InitContainers) == 0 && !pooled && pod.Spec.Overhead == nil {
@@ -102,7 +109,7 @@ func resourceOptions(missing corev1.ResourceList) podresources.PodResourcesOptio
 }
 
 // requests is the function of that name, remembered by template.
-func (c *cluster) requests(pod *corev1.Pod) need {
+func (c *cluster) requests(pod *corev1.Pod) *need {
 	if len(pod.Spec.Containers) == 0 || resized(pod) {
 		return requests(pod)
 	}

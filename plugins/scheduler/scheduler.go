@@ -72,7 +72,7 @@ func (s *Plugin) Start(h *sim.Hands) {
 	h.Watch(sim.Namespaces, s.observeSelected)
 	h.Watch(sim.Services, s.observeSelected)
 	h.Watch(sim.Nodes, s.observeNode)
-	h.Watch(sim.Pods, s.observePod)
+	h.Follow(sim.Pods, s.observePod)
 	for _, resource := range []string{sim.PersistentVolumes, sim.PersistentVolumeClaims, sim.StorageClasses} {
 		h.Watch(resource, s.observeVolume)
 	}

@@ -22,45 +22,49 @@ type scorer struct {
 func (c *cluster) scorers() []scorer {
 	return []scorer{
 		{3, scoreTaints}, {2, scorePreferences}, {2, scoreSpread}, {2, scoreInterPod},
-		{1, scoreLeastAllocated}, {1, scoreBalance}, {1, c.scoreImages},
+		{1, scoreRoom}, {1, c.scoreImages},
 	}
 }
 
-// scoreLeastAllocated prefers empty nodes (noderesources/least_allocated.go).
-func scoreLeastAllocated(p *pending, nodes []*node, points []int64) bool {
+// scoreRoom is the two rules about room, each with weight 1.
+func scoreRoom(p *pending, nodes []*node, points []int64) bool {
 	for i, n := range nodes {
-		var sum, weights int64
-		for _, r := range [2][2]int64{
-			{n.scored.cpu + p.need.weighed.cpu, n.allocatable.cpu},
-			{n.scored.memory + p.need.weighed.memory, n.allocatable.memory},
-		} {
-			if r[1] == 0 {
-				continue
-			}
-			weights++
-			if r[0] <= r[1] {
-				sum += (r[1] - r[0]) * top / r[1]
-			}
-		}
-		if weights > 0 {
-			points[i] = sum / weights
-		}
+		points[i] = n.appraise(p.need).points
 	}
 	return true
 }
 
-// scoreBalance prefers nodes whose CPU and memory the pod brings closer
-// together (noderesources/balanced_allocation.go).
-func scoreBalance(p *pending, nodes []*node, points []int64) bool {
-	if p.need.asked.cpu == 0 && p.need.asked.memory == 0 {
-		return false
+// leastAllocated prefers empty nodes (noderesources/least_allocated.go).
+func (n *node) leastAllocated(d *need) int64 {
+	var sum, weights int64
+	for _, r := range [2][2]int64{
+		{n.scored.cpu + d.weighed.cpu, n.allocatable.cpu},
+		{n.scored.memory + d.weighed.memory, n.allocatable.memory},
+	} {
+		if r[1] == 0 {
+			continue
+		}
+		weights++
+		if r[0] <= r[1] {
+			sum += (r[1] - r[0]) * top / r[1]
+		}
 	}
-	for i, n := range nodes {
-		before := balance(n.used.cpu, n.used.memory, n.allocatable)
-		after := balance(n.used.cpu+p.need.asked.cpu, n.used.memory+p.need.asked.memory, n.allocatable)
-		points[i] = top/2 + (top/2+after-before)/2
+	if weights == 0 {
+		return 0
 	}
-	return true
+	return sum / weights
+}
+
+// balanced prefers nodes whose CPU and memory the pod brings closer together
+// (noderesources/balanced_allocation.go). It has nothing to say of a pod that
+// asks for neither.
+func (n *node) balanced(d *need) int64 {
+	if d.asked.cpu == 0 && d.asked.memory == 0 {
+		return 0
+	}
+	before := balance(n.used.cpu, n.used.memory, n.allocatable)
+	after := balance(n.used.cpu+d.asked.cpu, n.used.memory+d.asked.memory, n.allocatable)
+	return top/2 + (top/2+after-before)/2
 }
 
 func balance(cpu, memory int64, room amounts) int64 {
@@ -76,6 +80,12 @@ func balance(cpu, memory int64, room amounts) int64 {
 // scoreTaints prefers nodes with few PreferNoSchedule taints that the pod does
 // not tolerate (tainttoleration/taint_toleration.go).
 func scoreTaints(p *pending, nodes []*node, points []int64) bool {
+	if p.cluster.soft == 0 {
+		for i := range points {
+			points[i] = top
+		}
+		return true
+	}
 	for i, n := range nodes {
 		for j := range n.obj.Spec.Taints {
 			t := &n.obj.Spec.Taints[j]

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"math"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -194,6 +195,8 @@ func (r *rule) minimum() int64 {
 // spread is the filter of constraints that must hold (podtopologyspread/filtering.go).
 type spread struct{}
 
+func (spread) skips(p *pending) bool { return len(p.view.hard) == 0 }
+
 func (spread) refuses(p *pending, n *node) *refusal {
 	for _, r := range p.view.hard {
 		at := r.top.of[n.slot]
@@ -214,54 +217,61 @@ func scoreSpread(p *pending, nodes []*node, points []int64) bool {
 	if len(o.soft) == 0 {
 		return false
 	}
-	weights := o.weigh(nodes)
-	for i, n := range nodes {
-		points[i] = ignored
-		if !o.lenient && !hasLabels(n, o.soft) {
-			continue
+	o.scores = slices.Grow(o.scores[:0], len(nodes))[:len(nodes)]
+	clear(o.scores)
+	kept := o.sift(nodes, points)
+	for _, r := range o.soft {
+		if r.top.located > 0 { // one that no node is part of tells none apart
+			r.score(nodes, r.weigh(nodes, points, kept), o.scores)
 		}
-		score := 0.0
-		for j, r := range o.soft {
-			if at := r.top.of[n.slot]; at != nowhere {
-				score += float64(r.at(at))*weights[j] + float64(r.skew-1)
-			}
-		}
-		points[i] = int64(math.Round(score))
 	}
-	evenOut(points)
+	evenOut(o.scores, points)
 	return true
+}
+
+// sift marks the nodes that lack a label, and counts the others.
+func (o *outlook) sift(nodes []*node, points []int64) int {
+	if o.lenient {
+		return len(nodes)
+	}
+	kept := 0
+	for i, n := range nodes {
+		if hasLabels(n, o.soft) {
+			kept++
+		} else {
+			points[i] = ignored
+		}
+	}
+	return kept
+}
+
+// score adds what the constraint says of each node: the fewer, the better.
+func (r *rule) score(nodes []*node, weight float64, scores []float64) {
+	of, skew := r.top.of, float64(r.skew-1)
+	for i, n := range nodes {
+		if at := of[n.slot]; at != nowhere {
+			scores[i] += float64(r.at(at))*weight + skew
+		}
+	}
 }
 
 // ignored marks nodes that lack a label that soft constraints name.
 const ignored = -1
 
-// weigh is the weight of each soft constraint: the more places there are among
-// the nodes, the more a pod counts.
-func (o *outlook) weigh(nodes []*node) []float64 {
-	o.weights, o.sizes = o.weights[:0], o.sizes[:0]
-	for _, r := range o.soft {
+// weigh is the constraint's weight: the more places there are among the nodes
+// that are kept, the more a pod counts.
+func (r *rule) weigh(nodes []*node, points []int64, kept int) float64 {
+	size := kept
+	if !r.top.each {
+		size = 0
 		r.round++
-		o.sizes = append(o.sizes, 0)
-	}
-	kept := 0
-	for _, n := range nodes {
-		if !o.lenient && !hasLabels(n, o.soft) {
-			continue
-		}
-		kept++
-		for j, r := range o.soft {
-			if !r.top.each && r.meets(n) {
-				o.sizes[j]++
+		for i, n := range nodes {
+			if points[i] != ignored && r.meets(n) {
+				size++
 			}
 		}
 	}
-	for j, r := range o.soft {
-		if r.top.each {
-			o.sizes[j] = kept
-		}
-		o.weights = append(o.weights, math.Log(float64(o.sizes[j]+2)))
-	}
-	return o.weights
+	return math.Log(float64(size + 2))
 }
 
 // meets says whether a node's place has not been met in this round. Nodes
@@ -276,12 +286,13 @@ func (r *rule) meets(n *node) bool {
 	return fresh
 }
 
-// evenOut turns counts into points: the fewer the better.
-func evenOut(points []int64) {
+// evenOut turns scores into points: the fewer the better.
+func evenOut(scores []float64, points []int64) {
 	least, most := int64(math.MaxInt64), int64(0)
-	for _, v := range points {
-		if v != ignored {
-			least, most = min(least, v), max(most, v)
+	for i := range points {
+		if points[i] != ignored {
+			v := int64(math.Round(scores[i]))
+			points[i], least, most = v, min(least, v), max(most, v)
 		}
 	}
 	for i, v := range points {

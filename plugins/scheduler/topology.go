@@ -8,6 +8,8 @@ type topology struct {
 	key string
 	ids map[string]int // place by value
 	of  []int          // place by node slot; nowhere for nodes without the label
+	// located is how many nodes have the label.
+	located int
 	// each: every node that has the label is a place of its own, whatever the value.
 	each bool
 }
@@ -38,7 +40,10 @@ type topologyID struct {
 
 // locate finds the place of a node again after its object came, changed or went.
 func (t *topology) locate(n *node) {
-	t.of[n.slot] = nowhere
+	if t.of[n.slot] != nowhere {
+		t.of[n.slot] = nowhere
+		t.located--
+	}
 	if n.obj == nil {
 		return
 	}
@@ -46,6 +51,7 @@ func (t *topology) locate(n *node) {
 	if !ok {
 		return
 	}
+	t.located++
 	if t.each {
 		t.of[n.slot] = n.slot
 		return

@@ -159,6 +159,8 @@ func zonesOf(pv *corev1.PersistentVolume) (out []zoned) {
 // (volumerestrictions/volume_restrictions.go).
 type volumeRestrictions struct{}
 
+func (volumeRestrictions) skips(p *pending) bool { return p.volumes == nil }
+
 func (volumeRestrictions) refuses(p *pending, n *node) *refusal {
 	if p.volumes == nil {
 		return nil
@@ -178,7 +180,7 @@ func (volumeRestrictions) refuses(p *pending, n *node) *refusal {
 	return nil
 }
 
-func (p *pending) used(claim string) bool { return p.claims[claim] > 0 }
+func (p *pending) used(claim string) bool { return p.cluster.claims[claim] > 0 }
 
 func isDisk(v *corev1.Volume) bool {
 	return v.GCEPersistentDisk != nil || v.AWSElasticBlockStore != nil || v.ISCSI != nil || v.RBD != nil
@@ -211,6 +213,8 @@ func sameRBD(a, b *corev1.RBDVolumeSource) bool {
 type volumeBinding struct{}
 
 const errVolumeNode = "node(s) didn't match PersistentVolume's node affinity"
+
+func (volumeBinding) skips(p *pending) bool { return p.volumes == nil }
 
 func (volumeBinding) refuses(p *pending, n *node) *refusal {
 	if p.volumes == nil {
@@ -273,6 +277,8 @@ func (l loose) provisioned(n *node) bool {
 
 // volumeZone holds volumes' zone labels against the node's (volumezone/volume_zone.go).
 type volumeZone struct{}
+
+func (volumeZone) skips(p *pending) bool { return p.volumes == nil }
 
 func (volumeZone) refuses(p *pending, n *node) *refusal {
 	if p.volumes == nil || !slices.ContainsFunc(zoneLabels, func(l string) bool { _, ok := n.obj.Labels[l]; return ok }) {

@@ -195,7 +195,7 @@ type Availability struct {
 
 // Reason is one reason for a verdict.
 type Reason struct {
-	// Type is a word for scripts: Unschedulable, FailedCreate, NotReady,
+	// Type is a word for scripts: Unschedulable, FailedCreate, NotReady, NodeLost,
 	// Paused, MetadataOnly, or a container's own, such as ImagePullBackOff.
 	Type string `json:"type"`
 	// Message says it in words, with the world's own message where there is one.

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
-
-	"k8s.io/client-go/rest"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/controllers"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/cli/exit"
@@ -24,9 +21,6 @@ type driver struct {
 	waits     chan struct{} // closed once another is seen to hold the lease
 	told      bool          // that it drives
 }
-
-// idleness is how long --driver=auto waits for a controller to look at the change.
-const idleness = 3 * time.Second
 
 // embark makes sure of the wheel before anything is changed, where this process
 // is told to drive: an API server on which somebody else acts is refused, and
@@ -62,28 +56,6 @@ func (s *session) embark(ctx context.Context) error {
 	}
 	s.screen.warn()
 	return nil
-}
-
-// checkVacant is live.CheckVacant for each namespace.
-func (s *session) checkVacant(ctx context.Context, config *rest.Config) error {
-	for _, ns := range s.namespaces() {
-		if err := live.CheckVacant(ctx, config, ns); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// drive runs our own controllers after the change where nobody else does.
-func (s *session) drive(ctx context.Context) error {
-	if s.Driver != driverAuto {
-		return nil
-	}
-	occupied, err := s.occupied(ctx)
-	if occupied || err != nil {
-		return err
-	}
-	return s.startDriving(ctx)
 }
 
 // startDriving starts our own controllers for each namespace.
@@ -123,42 +95,6 @@ func (s *session) namespaces() []string {
 		}
 	}
 	return out
-}
-
-// occupied says whether somebody else runs the controllers: who holds the lease
-// of a controller manager, or who looks at the change.
-func (s *session) occupied(ctx context.Context) (bool, error) {
-	config, err := s.Getter.ToRESTConfig()
-	if err != nil {
-		return false, err
-	}
-	// A user who may not read leases is not one to run controllers.
-	if s.checkVacant(ctx, config) != nil {
-		return true, nil
-	}
-	deadline := time.After(idleness)
-	for {
-		if s.observed() {
-			return true, nil
-		}
-		select {
-		case <-s.follower.Changed():
-		case <-deadline:
-			return false, nil
-		case <-ctx.Done():
-			return true, nil // followed, and told as interrupted
-		}
-	}
-}
-
-// observed says whether somebody else's controller has seen each workload as it is now.
-func (s *session) observed() bool {
-	for _, at := range s.workloads {
-		if !s.follower.Observed(at) {
-			return false
-		}
-	}
-	return true
 }
 
 // driving looks after our own controllers: one that lost its lease, as while

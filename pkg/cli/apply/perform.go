@@ -50,8 +50,9 @@ func (j *job) perform(ctx context.Context) error {
 	if j.people {
 		fmt.Fprintln(j.Out)
 	}
-	if err := s.drive(ctx); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("the change is made, but this process cannot drive it: %w", err)
+	defer s.endInquiry()
+	if err := s.inquire(ctx); err != nil {
+		return fmt.Errorf("the change is made, but who acts on it cannot be told: %w", err)
 	}
 	return s.finish(ctx, s.watch(ctx))
 }

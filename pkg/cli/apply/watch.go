@@ -21,6 +21,7 @@ type session struct {
 	*job
 	screen    *screen
 	follower  *live.Follower
+	inquiry   *inquiry  // who acts, as long as that is to be found out
 	drivers   []*driver // of each namespace, when this process drives
 	workloads []trace.Ref
 
@@ -86,6 +87,9 @@ func (s *session) watch(ctx context.Context) ending {
 func (s *session) look(ctx context.Context) *ending {
 	if err := s.screen.update(); err != nil {
 		return &ending{code: exit.Failure, reason: "showing it: " + err.Error()}
+	}
+	if err := s.decide(ctx); err != nil {
+		return &ending{code: exit.Failure, reason: "this process cannot drive it: " + err.Error()}
 	}
 	if end := s.driving(ctx); end != nil {
 		return end

@@ -146,6 +146,9 @@ func Run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
+	if o.Cluster == nil {
+		defer predict.CollectRarely()()
+	}
 	p, err := predict.Make(ctx, &o.Options)
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -57,7 +56,7 @@ func runMany(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(predict.SweepHeap))
+	defer predict.CollectRarely()()
 	result, warnings, err := predict.Sweep(ctx, &o.Options, o.Runs, o.Shard)
 	if err != nil {
 		return err

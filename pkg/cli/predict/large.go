@@ -12,18 +12,20 @@ import (
 // How much may be allocated before a collection, in percent of what lives.
 const (
 	smallHeap = 40
-	dumpHeap  = 100
 	largeHeap = 400
 )
 
-// dumpRoom is how many bytes a plan from a dump may hold besides those it has
-// for the objects, before collections become more frequent.
-const dumpRoom = 512 << 20
+// How many bytes a plan from large dumps may hold before collections become
+// more frequent: as many as any may, or so many besides those for its objects.
+const (
+	leastRoom  = 2 << 30
+	besideRoom = 512 << 20
+)
 
 // collectFor sets how often the garbage is collected, and returns what sets it
 // back. A simulation keeps most of what it makes, so that collecting rarely costs
-// little; of a large cluster most is read and thrown away, and what is kept is
-// about as much as its dump.
+// little; of a live cluster most is read and thrown away, and of a dump is kept
+// what takes one and a half times its size at most.
 func (o *Options) collectFor() (restore func()) {
 	size := o.stateSize()
 	heap, limit := largeHeap, int64(-1) // a negative limit changes nothing
@@ -31,7 +33,9 @@ func (o *Options) collectFor() (restore func()) {
 	case o.Cluster != nil:
 		heap = smallHeap
 	case size > manifest.MaxFile:
-		heap, limit = dumpHeap, dumpRoom+size*3/2
+		limit = max(leastRoom, besideRoom+size*3/2)
+	default:
+		return CollectRarely()
 	}
 	percent, most := debug.SetGCPercent(heap), debug.SetMemoryLimit(limit)
 	return func() {

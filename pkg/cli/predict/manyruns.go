@@ -19,10 +19,6 @@ import (
 // maxRuns is the most runs of a sweep: its results are kept, some hundred bytes each.
 const maxRuns = 1_000_000
 
-// SweepHeap is how much may be allocated before a collection, in percent of
-// what lives: a run lives shortly and is thrown away whole.
-const SweepHeap = largeHeap
-
 // indexVariable is where a pod of an Indexed Job finds its number.
 const indexVariable = "JOB_COMPLETION_INDEX"
 

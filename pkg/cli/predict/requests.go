@@ -20,10 +20,13 @@ type meter struct {
 	fresh     []trace.Ref // made by the last events, and stored by the next
 	counted   map[trace.Ref]v1alpha1.Requests
 	now, peak v1alpha1.Requests
+	// asked is what pods ask for by their first container, which those of one
+	// template share and with it all else that counts.
+	asked map[*corev1.Container]v1alpha1.Requests
 }
 
 func newMeter(workloads []trace.Ref) *meter {
-	return &meter{workloads: workloads, counted: map[trace.Ref]v1alpha1.Requests{}}
+	return &meter{workloads: workloads, counted: map[trace.Ref]v1alpha1.Requests{}, asked: map[*corev1.Container]v1alpha1.Requests{}}
 }
 
 // see is told of each event.
@@ -48,8 +51,7 @@ func (m *meter) see(e trace.Event) {
 func (m *meter) settle() {
 	for _, at := range m.fresh {
 		if pod, ok := m.pod(at); ok {
-			list := podresources.PodRequests(pod, podresources.PodResourcesOptions{})
-			asks := v1alpha1.Requests{MilliCPU: list.Cpu().MilliValue(), MemoryBytes: list.Memory().Value()}
+			asks := m.asks(pod)
 			m.counted[at] = asks
 			m.now.MilliCPU += asks.MilliCPU
 			m.now.MemoryBytes += asks.MemoryBytes
@@ -58,6 +60,20 @@ func (m *meter) settle() {
 	m.fresh = m.fresh[:0]
 	m.peak.MilliCPU = max(m.peak.MilliCPU, m.now.MilliCPU)
 	m.peak.MemoryBytes = max(m.peak.MemoryBytes, m.now.MemoryBytes)
+}
+
+func (m *meter) asks(pod *corev1.Pod) v1alpha1.Requests {
+	var first *corev1.Container
+	if len(pod.Spec.Containers) > 0 {
+		first = &pod.Spec.Containers[0]
+	}
+	asks, known := m.asked[first]
+	if !known || first == nil {
+		list := podresources.PodRequests(pod, podresources.PodResourcesOptions{})
+		asks = v1alpha1.Requests{MilliCPU: list.Cpu().MilliValue(), MemoryBytes: list.Memory().Value()}
+		m.asked[first] = asks
+	}
+	return asks
 }
 
 func (m *meter) drop(at trace.Ref) {

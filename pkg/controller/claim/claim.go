@@ -42,7 +42,7 @@ type Claimer[T metav1.Object] struct {
 // tried; the error aggregates all failures and the objects returned beside it
 // are those claimed without one.
 func (c *Claimer[T]) Claim(ctx context.Context, objs []T) ([]T, error) {
-	var claimed []T
+	claimed := make([]T, 0, len(objs))
 	var errs []error
 	for _, obj := range objs {
 		ok, err := c.claim(ctx, obj)

@@ -7,7 +7,6 @@ package deployment
 import (
 	"context"
 	"fmt"
-	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -68,10 +67,11 @@ func (c *Controller) Retry(err error, requeues int) bool {
 // Sync is one pass over one Deployment. Upstream: syncDeployment.
 func (c *Controller) Sync(ctx context.Context, env *engine.Env, key engine.Key) error {
 	cached, err := env.Cache.Deployment(key.Namespace, key.Name)
-	if apierrors.IsNotFound(err) {
+	switch {
+	case err == nil:
+	case apierrors.IsNotFound(err):
 		return nil
-	}
-	if err != nil {
+	default:
 		return err
 	}
 	own := *cached
@@ -95,7 +95,7 @@ type pass struct {
 }
 
 func (p *pass) run(ctx context.Context) error {
-	if reflect.DeepEqual(p.d.Spec.Selector, &metav1.LabelSelector{}) {
+	if s := p.d.Spec.Selector; s != nil && s.MatchLabels == nil && s.MatchExpressions == nil {
 		p.refuseSelector(ctx)
 		return nil
 	}

@@ -2,7 +2,6 @@ package deployment
 
 import (
 	"context"
-	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,7 +14,7 @@ import (
 // If nothing changed it sees to it that the progress deadline is noticed.
 func (p *pass) syncRolloutStatus(ctx context.Context, sets rollout.Sets) error {
 	status := rollout.RolloutStatus(p.d, sets, p.version, p.env.Clock.Now())
-	if reflect.DeepEqual(p.d.Status, status) {
+	if !rollout.DeploymentStatusChanged(p.d, status) {
 		p.requeueStuck(status)
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"reflect"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -75,12 +74,15 @@ func (p *pass) reviseSets(ctx context.Context, create bool) (rollout.Sets, error
 // reviseNew writes either the ReplicaSet or the Deployment, the latter in a
 // later pass if both need it.
 func (p *pass) reviseNew(ctx context.Context, existing *appsv1.ReplicaSet, revision int64) (*appsv1.ReplicaSet, error) {
-	rs := *existing // shared below its fields, which are replaced
-	var changed bool
-	rs.Annotations, changed = rollout.NewReplicaSetAnnotations(p.d, &rs, revision, true)
+	rs := existing
+	annotations, changed := rollout.NewReplicaSetAnnotations(p.d, rs, revision, true)
+	if !rollout.SameLabels(annotations, rs.Annotations) {
+		rs = withAnnotations(rs, annotations)
+	}
 	if changed || rs.Spec.MinReadySeconds != p.d.Spec.MinReadySeconds {
-		rs.Spec.MinReadySeconds = p.d.Spec.MinReadySeconds
-		return p.env.API.UpdateReplicaSet(ctx, &rs)
+		written := withAnnotations(rs, annotations)
+		written.Spec.MinReadySeconds = p.d.Spec.MinReadySeconds
+		return p.env.API.UpdateReplicaSet(ctx, written)
 	}
 	write := p.setRevision(rs.Annotations[rollout.RevisionAnnotation])
 	if rollout.HasProgressDeadline(p.d) && rollout.Condition(p.d.Status.Conditions, appsv1.DeploymentProgressing) == nil {
@@ -92,7 +94,14 @@ func (p *pass) reviseNew(ctx context.Context, existing *appsv1.ReplicaSet, revis
 			return nil, err
 		}
 	}
-	return &rs, nil
+	return rs, nil
+}
+
+// withAnnotations is a copy of a ReplicaSet, shared below its fields, with other annotations.
+func withAnnotations(rs *appsv1.ReplicaSet, annotations map[string]string) *appsv1.ReplicaSet {
+	out := *rs
+	out.Annotations = annotations
+	return &out
 }
 
 // setRevision puts the revision annotation on d and says whether it differed.
@@ -201,7 +210,7 @@ func (p *pass) cleanup(ctx context.Context, old []*appsv1.ReplicaSet) error {
 // ReplicaFailure. Upstream: syncDeploymentStatus.
 func (p *pass) syncStatus(ctx context.Context, sets rollout.Sets) error {
 	status := rollout.DeploymentStatus(p.d, sets, p.version, p.env.Clock.Now())
-	if reflect.DeepEqual(p.d.Status, status) {
+	if !rollout.DeploymentStatusChanged(p.d, status) {
 		return nil
 	}
 	p.d.Status = status

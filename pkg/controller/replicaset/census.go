@@ -32,6 +32,7 @@ type counted struct {
 	// related are all pods of a namespace, by the selectors they are held against.
 	selectors []*metav1.LabelSelector
 	related   map[string]*memory[relative]
+	onNode    map[string]int32 // those that count, by node
 }
 
 // sighting is what matters of one pod.
@@ -71,10 +72,11 @@ func (c *census) of(key engine.Key) *counted {
 // look sees the pods, which are the ReplicaSet's in the cache, in their order.
 // The result belongs to the census until the next pass over the same key.
 func (c *counted) look(rs *appsv1.ReplicaSet, selector labels.Selector, pods []*corev1.Pod) []sighting {
+	var last match
 	if c.selector != rs.Spec.Selector || !sameMap(c.labels, rs.Spec.Template.Labels) {
 		c.selector, c.labels, c.sights = rs.Spec.Selector, rs.Spec.Template.Labels, memory[sighting]{}
 	}
-	return c.sights.recall(pods, func(pod *corev1.Pod) sighting { return see(rs, selector, pod) })
+	return c.sights.recall(pods, func(pod *corev1.Pod) sighting { return see(rs, last.of(pod, selector), pod) })
 }
 
 // relateTo forgets who was related when it was to other ReplicaSets, or to
@@ -84,7 +86,7 @@ func (c *counted) relateTo(sets []*appsv1.ReplicaSet) {
 	if slices.EqualFunc(c.selectors, sets, selects) {
 		return
 	}
-	c.related, c.selectors = map[string]*memory[relative]{}, nil
+	c.related, c.onNode, c.selectors = map[string]*memory[relative]{}, map[string]int32{}, nil
 	for _, rs := range sets {
 		c.selectors = append(c.selectors, rs.Spec.Selector)
 	}
@@ -94,14 +96,23 @@ func (c *counted) relateTo(sets []*appsv1.ReplicaSet) {
 func (c *counted) relatives(namespace string) *memory[relative] {
 	m := c.related[namespace]
 	if m == nil {
-		m = &memory[relative]{}
+		m = &memory[relative]{forget: func(r relative) { c.weigh(r, -1) }}
 		c.related[namespace] = m
 	}
 	return m
 }
 
-func see(rs *appsv1.ReplicaSet, selector labels.Selector, pod *corev1.Pod) sighting {
-	matches := selector.Matches(labels.Set(pod.Labels))
+// weigh counts a pod on its node, or no longer.
+func (c *counted) weigh(r relative, by int32) {
+	if !r.related {
+		return
+	}
+	if c.onNode[r.node] += by; c.onNode[r.node] == 0 {
+		delete(c.onNode, r.node)
+	}
+}
+
+func see(rs *appsv1.ReplicaSet, matches bool, pod *corev1.Pod) sighting {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	return sighting{
 		active:      rollout.IsPodActive(pod),
@@ -109,6 +120,20 @@ func see(rs *appsv1.ReplicaSet, selector labels.Selector, pod *corev1.Pod) sight
 		mine:        matches && owner != nil && owner.UID == rs.UID,
 		looks:       rollout.LookAt(rs, pod),
 	}
+}
+
+// match remembers how the last pod was matched: those that were made together
+// share their labels.
+type match struct {
+	labels  map[string]string
+	matches bool
+}
+
+func (m *match) of(pod *corev1.Pod, selectors ...labels.Selector) bool {
+	if m.labels == nil || !sameMap(m.labels, pod.Labels) {
+		m.labels, m.matches = pod.Labels, matchesAny(selectors, pod)
+	}
+	return m.matches
 }
 
 func sameMap(a, b map[string]string) bool {

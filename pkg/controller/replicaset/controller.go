@@ -70,13 +70,14 @@ func (c *Controller) Sync(ctx context.Context, env *engine.Env, key engine.Key) 
 		return err
 	}
 	rs, err := env.Cache.ReplicaSet(key.Namespace, key.Name)
-	if apierrors.IsNotFound(err) {
+	switch {
+	case err == nil:
+	case apierrors.IsNotFound(err):
 		c.writes.forget(key, "")
 		c.expectations.forget(key)
 		c.census.forget(key)
 		return nil
-	}
-	if err != nil {
+	default:
 		return err
 	}
 	// Before the pods are listed: what is seen after this is in the list as well.

@@ -150,18 +150,15 @@ func (c *Controller) relatedOnNodes(cache engine.Cache, rs *appsv1.ReplicaSet) m
 	if !ok {
 		return nil
 	}
-	onNode := map[string]int32{}
 	for namespace, matching := range selectors { // sums do not depend on the order
-		relatives := set.relatives(namespace).recall(cache.PodsIn(namespace), func(pod *corev1.Pod) relative {
-			return relative{rollout.IsPodActive(pod) && matchesAny(matching, pod), pod.Spec.NodeName}
+		var last match
+		set.relatives(namespace).recall(cache.PodsIn(namespace), func(pod *corev1.Pod) relative {
+			r := relative{rollout.IsPodActive(pod) && last.of(pod, matching...), pod.Spec.NodeName}
+			set.weigh(r, 1)
+			return r
 		})
-		for i := range relatives {
-			if relatives[i].related {
-				onNode[relatives[i].node]++
-			}
-		}
 	}
-	return onNode
+	return set.onNode
 }
 
 // relatedSelectors parses the selectors of ReplicaSets by namespace, those of

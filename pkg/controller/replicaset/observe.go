@@ -1,7 +1,6 @@
 package replicaset
 
 import (
-	"maps"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -83,7 +82,7 @@ func (c *Controller) podUpdated(env *engine.Env, old, pod *corev1.Pod) {
 	if old.ResourceVersion == pod.ResourceVersion {
 		return // a resync
 	}
-	relabelled := !maps.Equal(old.Labels, pod.Labels)
+	relabelled := !rollout.SameLabels(old.Labels, pod.Labels)
 	if pod.DeletionTimestamp != nil {
 		c.podGone(env, pod)
 		if relabelled {

@@ -9,7 +9,9 @@ import (
 // memory keeps what was read off each pod of a list until the list is read
 // again. Lists come in order of arrival, so two readings run side by side.
 type memory[T any] struct {
-	last, spare reading[T] // spare is the one before last, to be written over
+	reading[T]
+	// forget, when set, is told of what is no longer remembered.
+	forget func(T)
 }
 
 // reading is the pods of a list and what was read off them.
@@ -18,34 +20,75 @@ type reading[T any] struct {
 	read []T
 }
 
-// lookAhead is how far a pod is searched among those of the last reading.
+// lookAhead is how far a pod is searched first among those of the last reading.
 const lookAhead = 16
 
 // recall returns what is read off each pod, reading those that are not the same
-// objects as last time. The result is the memory's own, until the next call.
+// objects as last time. The result is the memory's own, until the next call. It
+// is written over the last one: pods leave and change far more rarely than they
+// stay, and come at the end, so that most of it is in its place already.
 func (m *memory[T]) recall(pods []*corev1.Pod, read func(*corev1.Pod) T) []T {
-	known := m.last
-	now := reading[T]{slices.Grow(m.spare.pods[:0], len(pods)), slices.Grow(m.spare.read[:0], len(pods))}
-	now.pods = append(now.pods, pods...)
+	known, now := m.reading, reading[T]{m.pods[:0], m.read[:0]}
+	next, apart := 0, false // in known; and whether known lies apart from now
+	if len(known.pods) == 0 {
+		now = reading[T]{slices.Grow(now.pods, len(pods)), slices.Grow(now.read, len(pods))}
+	}
 	for len(pods) > 0 {
-		// Pods leave and change far more rarely than they stay: what was read
-		// before is next in line, or a little further on.
-		known = known.from(max(0, slices.Index(known.pods[:min(len(known.pods), lookAhead)], pods[0])))
-		if same := common(known.pods, pods); same > 0 {
-			now.read = append(now.read, known.read[:same]...)
-			known, pods = known.from(same), pods[same:]
+		next = m.skip(known, next, distance(known.pods[next:], pods[0]))
+		if same := common(known.pods[next:], pods); same > 0 {
+			if apart || next != len(now.pods) {
+				now = now.with(known.pods[next:next+same], known.read[next:next+same]...)
+			} else {
+				now = reading[T]{known.pods[:next+same], known.read[:next+same]}
+			}
+			next, pods = next+same, pods[same:]
 			continue
 		}
-		now.read = append(now.read, read(pods[0]))
-		if len(known.pods) > 0 && known.pods[0].UID == pods[0].UID {
-			known = known.from(1)
+		value := read(pods[0])
+		switch {
+		case next == len(known.pods):
+		case known.pods[next].UID == pods[0].UID:
+			next = m.skip(known, next, 1)
+		case !apart && next == len(now.pods): // one that came in between needs room
+			known, next, apart = reading[T]{slices.Clone(known.pods[next:]), slices.Clone(known.read[next:])}, 0, true
 		}
-		pods = pods[1:]
+		now, pods = now.with(pods[:1], value), pods[1:]
 	}
-	clear(m.last.pods) // so that no pod that is gone is held on to
-	clear(m.last.read)
-	m.last, m.spare = now, m.last
+	m.skip(known, next, len(known.pods)-next)
+	if n := len(now.pods); n < len(m.pods) { // no pod that is gone is held on to
+		clear(m.pods[n:])
+		clear(m.read[n:])
+	}
+	m.reading = now
 	return now.read
+}
+
+// distance is how many known pods have left before a pod that is known itself,
+// be it as it was or changed. Mostly few have; when many have left at once, it
+// is found by what has not changed.
+func distance(known []*corev1.Pod, pod *corev1.Pod) int {
+	ahead := known[:min(lookAhead, len(known))]
+	if i := slices.Index(ahead, pod); i >= 0 {
+		return i
+	}
+	if i := slices.IndexFunc(ahead, func(was *corev1.Pod) bool { return was.UID == pod.UID }); i >= 0 {
+		return i
+	}
+	return max(0, slices.Index(known, pod))
+}
+
+// skip goes past pods that are gone.
+func (m *memory[T]) skip(known reading[T], from, n int) int {
+	if m.forget != nil {
+		for _, was := range known.read[from : from+n] {
+			m.forget(was)
+		}
+	}
+	return from + n
+}
+
+func (r reading[T]) with(pods []*corev1.Pod, read ...T) reading[T] {
+	return reading[T]{append(r.pods, pods...), append(r.read, read...)}
 }
 
 // common is how many pods two lists begin with alike.
@@ -58,5 +101,3 @@ func common(a, b []*corev1.Pod) int {
 	}
 	return n
 }
-
-func (r reading[T]) from(i int) reading[T] { return reading[T]{r.pods[i:], r.read[i:]} }

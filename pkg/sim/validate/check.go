@@ -35,7 +35,10 @@ func invalid(path *field.Path, value any, complaints []string) field.ErrorList {
 
 // required demands a text that is not empty.
 func required[T ~string](path *field.Path, value T) field.ErrorList {
-	return when(value == "", field.Required(path, ""))
+	if value != "" {
+		return nil
+	}
+	return field.ErrorList{field.Required(path, "")}
 }
 
 // requiredAnd demands a text and has its form checked when there is one.
@@ -56,7 +59,10 @@ func optionalAnd(path *field.Path, value string, check func(string) []string) fi
 
 // oneOf demands one of the allowed words, which the message lists in the order given.
 func oneOf[T ~string](path *field.Path, value T, allowed ...T) field.ErrorList {
-	return when(!slices.Contains(allowed, value), field.NotSupported(path, value, allowed))
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(path, value, allowed)}
 }
 
 // requiredOneOf is oneOf with a message of its own for no word at all.
@@ -82,7 +88,10 @@ func optionalNonNegative(path *field.Path, value *int32) field.ErrorList {
 
 // positive demands 1 or more.
 func positive(path *field.Path, value int32) field.ErrorList {
-	return when(value <= 0, field.Invalid(path, int64(value), "must be greater than zero"))
+	if value > 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, int64(value), "must be greater than zero")}
 }
 
 // userID and groupID check the range of an id that is there.

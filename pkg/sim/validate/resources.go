@@ -51,15 +51,19 @@ func resourceName(name corev1.ResourceName, path *field.Path) field.ErrorList {
 	}
 	known := strings.Contains(string(name), "/") || standardResources.Has(name) || isHugePages(name) ||
 		strings.HasPrefix(string(name), corev1.ResourceRequestsHugePagesPrefix)
-	return when(!known, field.Invalid(path, name, "must be a standard resource type or fully qualified"))
+	if known {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, name, "must be a standard resource type or fully qualified")}
 }
 
 func containerResourceName(name corev1.ResourceName, path *field.Path) field.ErrorList {
 	errs := resourceName(name, path)
 	switch {
 	case !strings.Contains(string(name), "/"):
-		return append(errs, when(!containerResources.Has(name) && !isHugePages(name),
-			field.Invalid(path, name, "must be a standard resource for containers"))...)
+		if !containerResources.Has(name) && !isHugePages(name) {
+			errs = append(errs, field.Invalid(path, name, "must be a standard resource for containers"))
+		}
 	case !isNative(name) && !isExtended(name):
 		return append(errs, field.Invalid(path, name, "doesn't follow extended resource name standard"))
 	}
@@ -115,17 +119,22 @@ func (c *podChecker) quantity(key corev1.ResourceName, q resource.Quantity, name
 }
 
 func amount(name corev1.ResourceName, q resource.Quantity, path *field.Path) field.ErrorList {
-	whole := integerResources.Has(name) || isExtended(name)
-	return join(
-		when(q.Sign() < 0, field.Invalid(path, q.String(), "must be greater than or equal to 0")),
-		when(whole && q.MilliValue()%1000 != 0, field.Invalid(path, q, "must be an integer")),
-	)
+	var errs field.ErrorList
+	if q.Sign() < 0 {
+		errs = append(errs, field.Invalid(path, q.String(), "must be greater than or equal to 0"))
+	}
+	if (integerResources.Has(name) || isExtended(name)) && q.MilliValue()%1000 != 0 {
+		errs = append(errs, field.Invalid(path, q, "must be an integer"))
+	}
+	return errs
 }
 
 // wholePages wants huge pages in multiples of their size.
 func (c *podChecker) wholePages(name corev1.ResourceName, q resource.Quantity, path *field.Path) field.ErrorList {
-	return when(isHugePages(name) && !c.keep.oddHugePages && !divides(name, q),
-		field.Invalid(path, q.String(), fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name)))
+	if !isHugePages(name) || c.keep.oddHugePages || divides(name, q) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, q.String(), fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name))}
 }
 
 // divides says whether an amount of huge pages is a multiple of their size,

@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"maps"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -9,6 +8,8 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 )
 
 // count is a number of pods in a status, with the name of its field.
@@ -21,18 +22,29 @@ type count struct {
 func deploymentStatus(new, old *appsv1.DeploymentStatus) field.ErrorList {
 	ready, available := count{"readyReplicas", new.ReadyReplicas}, count{"availableReplicas", new.AvailableReplicas}
 	updated := count{"updatedReplicas", new.UpdatedReplicas}
-	collisions := statusPath.Child("collisionCount")
 	return join(
-		nonNegative(statusPath.Child("observedGeneration"), new.ObservedGeneration),
+		nonNegativeGeneration(new.ObservedGeneration),
 		nonNegativeCounts(count{"replicas", new.Replicas}, updated, ready, available,
 			count{"unavailableReplicas", new.UnavailableReplicas}),
-		optionalNonNegative(statusPath.Child("terminatingReplicas"), new.TerminatingReplicas),
-		optionalNonNegative(collisions, new.CollisionCount),
+		nonNegativeCounts(count{"terminatingReplicas", valueOrZero(new.TerminatingReplicas)}, count{"collisionCount", valueOrZero(new.CollisionCount)}),
 		atMostReplicas(new.Replicas, updated, ready, available),
 		availableAtMostReady(available, ready),
-		when(old.CollisionCount != nil && (new.CollisionCount == nil || *new.CollisionCount < *old.CollisionCount),
-			field.Invalid(collisions, valueOrZero(new.CollisionCount), "cannot be decremented")),
+		collisionsKept(new.CollisionCount, old.CollisionCount),
 	)
+}
+
+func collisionsKept(new, old *int32) field.ErrorList {
+	if old == nil || new != nil && *new >= *old {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(statusPath.Child("collisionCount"), valueOrZero(new), "cannot be decremented")}
+}
+
+func nonNegativeGeneration(observed int64) field.ErrorList {
+	if observed >= 0 {
+		return nil
+	}
+	return nonNegative(statusPath.Child("observedGeneration"), observed)
 }
 
 // PodStatusUpdate checks the metadata of a pod whose status is written and what
@@ -57,7 +69,7 @@ func PodStatusUpdate(new, old *corev1.Pod) field.ErrorList {
 func sameMeta(a, b *metav1.ObjectMeta) bool {
 	return a.UID == b.UID && a.DeletionTimestamp.Equal(b.DeletionTimestamp) &&
 		(a.DeletionGracePeriodSeconds == b.DeletionGracePeriodSeconds) &&
-		maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations) &&
+		rollout.SameLabels(a.Labels, b.Labels) && rollout.SameLabels(a.Annotations, b.Annotations) &&
 		slices.Equal(a.Finalizers, b.Finalizers) && len(a.ManagedFields) == 0
 }
 
@@ -67,13 +79,15 @@ func replicaSetStatus(s *appsv1.ReplicaSetStatus) field.ErrorList {
 	labeled := count{"fullyLabeledReplicas", s.FullyLabeledReplicas}
 	return join(
 		nonNegativeCounts(count{"replicas", s.Replicas}, labeled, ready, available),
-		nonNegative(statusPath.Child("observedGeneration"), s.ObservedGeneration),
-		optionalNonNegative(statusPath.Child("terminatingReplicas"), s.TerminatingReplicas),
+		nonNegativeGeneration(s.ObservedGeneration),
+		nonNegativeCounts(count{"terminatingReplicas", valueOrZero(s.TerminatingReplicas)}),
 		atMostReplicas(s.Replicas, labeled, ready, available),
 		availableAtMostReady(available, ready),
 	)
 }
 
+// The paths of errors are made only where there is one: a controller writes
+// statuses all the time.
 func nonNegativeCounts(counts ...count) field.ErrorList {
 	var errs field.ErrorList
 	for _, c := range counts {

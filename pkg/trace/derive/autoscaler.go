@@ -8,13 +8,9 @@ import (
 
 // Autoscaler emits what a write changed in the conditions of a HorizontalPodAutoscaler.
 func Autoscaler(hpa, old *autoscalingv2.HorizontalPodAutoscaler, emit Emit) {
-	conditions(autoscalerConditions(hpa), autoscalerConditions(old), emit)
+	conditions(hpa.Status.Conditions, old.Status.Conditions, autoscalerCondition, emit)
 }
 
-func autoscalerConditions(hpa *autoscalingv2.HorizontalPodAutoscaler) []trace.ConditionChanged {
-	var out []trace.ConditionChanged
-	for _, c := range hpa.Status.Conditions {
-		out = append(out, trace.ConditionChanged{Condition: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message})
-	}
-	return out
+func autoscalerCondition(c *autoscalingv2.HorizontalPodAutoscalerCondition) trace.ConditionChanged {
+	return trace.ConditionChanged{Condition: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message}
 }

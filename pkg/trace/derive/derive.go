@@ -49,7 +49,7 @@ func Deployment(d, old *appsv1.Deployment, owned func() []*appsv1.ReplicaSet, em
 	if is, was := deploymentCounts(d), deploymentCounts(old); !sameStatus(is, was) {
 		emit(is)
 	}
-	conditions(deploymentConditions(d), deploymentConditions(old), emit)
+	conditions(d.Status.Conditions, old.Status.Conditions, deploymentCondition, emit)
 }
 
 // ReplicaSet emits what a write changed in a ReplicaSet but its size; see Scaled.
@@ -64,7 +64,7 @@ func ReplicaSet(rs, old *appsv1.ReplicaSet, emit Emit) {
 	if is, was := replicaSetCounts(rs), replicaSetCounts(old); !sameStatus(is, was) {
 		emit(is)
 	}
-	conditions(replicaSetConditions(rs), replicaSetConditions(old), emit)
+	conditions(rs.Status.Conditions, old.Status.Conditions, replicaSetCondition, emit)
 }
 
 // handed emits that a write put one controller in another's place. Only people
@@ -80,9 +80,15 @@ func handed(obj, old metav1.Object, emit Emit) {
 
 // Pod emits what a write changed in a pod's life.
 func Pod(pod, old *corev1.Pod, emit Emit) {
-	if is, was := PodState(pod), PodState(old); is != was {
+	if is, changed := PodChange(pod, old); changed {
 		emit(is)
 	}
+}
+
+// PodChange is how a pod is after a write; false when people would see nothing new.
+func PodChange(pod, old *corev1.Pod) (is trace.PodChanged, changed bool) {
+	is = PodState(pod)
+	return is, is != PodState(old)
 }
 
 // PodState is what people look at in a pod.

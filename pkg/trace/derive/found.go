@@ -15,8 +15,8 @@ import (
 func FoundDeployment(d *appsv1.Deployment, owned []*appsv1.ReplicaSet, emit Emit) {
 	emit(Specified(d, owned))
 	emit(trace.Found{Replicas: d.Spec.Replicas, Revision: d.Annotations[rollout.RevisionAnnotation]})
-	for _, c := range deploymentConditions(d) {
-		emit(c)
+	for i := range d.Status.Conditions {
+		emit(deploymentCondition(&d.Status.Conditions[i]))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Node emits what a write changed in a node: its conditions and its taints.
 func Node(node, old *corev1.Node, emit Emit) {
-	conditions(nodeConditions(node), nodeConditions(old), emit)
+	conditions(node.Status.Conditions, old.Status.Conditions, nodeCondition, emit)
 	for i := range node.Spec.Taints {
 		if !hasTaint(old, &node.Spec.Taints[i]) {
 			emit(trace.Tainted{Taint: node.Spec.Taints[i].ToString()})
@@ -28,10 +28,6 @@ func hasTaint(node *corev1.Node, t *corev1.Taint) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(have corev1.Taint) bool { return have.MatchTaint(t) })
 }
 
-func nodeConditions(node *corev1.Node) []trace.ConditionChanged {
-	var out []trace.ConditionChanged
-	for _, c := range node.Status.Conditions {
-		out = append(out, trace.ConditionChanged{Condition: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message})
-	}
-	return out
+func nodeCondition(c *corev1.NodeCondition) trace.ConditionChanged {
+	return trace.ConditionChanged{Condition: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message}
 }

@@ -28,40 +28,35 @@ func sameStatus(a, b trace.StatusChanged) bool {
 	return a == b && (at == nil) == (bt == nil) && (at == nil || *at == *bt)
 }
 
-func deploymentConditions(d *appsv1.Deployment) []trace.ConditionChanged {
-	var out []trace.ConditionChanged
-	for _, c := range d.Status.Conditions {
-		out = append(out, trace.ConditionChanged{Condition: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message})
-	}
-	return out
+func deploymentCondition(c *appsv1.DeploymentCondition) trace.ConditionChanged {
+	return trace.ConditionChanged{Condition: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message}
 }
 
-func replicaSetConditions(rs *appsv1.ReplicaSet) []trace.ConditionChanged {
-	var out []trace.ConditionChanged
-	for _, c := range rs.Status.Conditions {
-		out = append(out, trace.ConditionChanged{Condition: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message})
-	}
-	return out
+func replicaSetCondition(c *appsv1.ReplicaSetCondition) trace.ConditionChanged {
+	return trace.ConditionChanged{Condition: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message}
 }
 
-// conditions emits each condition that is new or different, and each that went.
-func conditions(is, was []trace.ConditionChanged, emit Emit) {
-	find := func(list []trace.ConditionChanged, kind string) *trace.ConditionChanged {
+// conditions emits each condition that is new or different, and each that went;
+// read sees one of a kind's own as the trace does.
+func conditions[T any](is, was []T, read func(*T) trace.ConditionChanged, emit Emit) {
+	find := func(list []T, kind string) (trace.ConditionChanged, bool) {
 		for i := range list {
-			if list[i].Condition == kind {
-				return &list[i]
+			if c := read(&list[i]); c.Condition == kind {
+				return c, true
 			}
 		}
-		return nil
+		return trace.ConditionChanged{}, false
 	}
-	for _, c := range is {
-		if old := find(was, c.Condition); old == nil || *old != c {
+	for i := range is {
+		c := read(&is[i])
+		if old, had := find(was, c.Condition); !had || old != c {
 			emit(c)
 		}
 	}
-	for _, c := range was {
-		if find(is, c.Condition) == nil {
-			emit(trace.ConditionChanged{Condition: c.Condition})
+	for i := range was {
+		kind := read(&was[i]).Condition
+		if _, has := find(is, kind); !has {
+			emit(trace.ConditionChanged{Condition: kind})
 		}
 	}
 }

@@ -34,16 +34,20 @@ type message struct {
 // patience is how long the browser may take for anything: CI machines are slow.
 const patience = time.Minute
 
+// browserPath is where Chromium is; empty where there is none.
+func browserPath() string {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			return found
+		}
+	}
+	return ""
+}
+
 // newBrowser starts one, or skips the test where there is none.
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if found, err := exec.LookPath(name); err == nil {
-			path = found
-			break
-		}
-	}
+	path := browserPath()
 	if path == "" {
 		t.Skip("no chromium to open the page in")
 	}

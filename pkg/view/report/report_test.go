@@ -19,7 +19,8 @@ import (
 
 var (
 	screenshots = flag.String("screenshots", "", "a folder for pictures of the pages")
-	planFile    = flag.String("plan", "", "with -screenshots, a plan to show besides")
+	picture     = flag.String("picture", "", "a file for the picture of -plan that the documents show")
+	planFile    = flag.String("plan", "", "a plan to show besides, or with -picture")
 )
 
 const markup = `</script><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>{{.}}&amp;`
@@ -188,6 +189,27 @@ func TestScreenshots(t *testing.T) {
 		b.visit(written(t, p))
 		b.screenshot(filepath.Join(*screenshots, name+"-phone.png"))
 		b.print(filepath.Join(*screenshots, name+".pdf"))
+	}
+}
+
+// The size of the documents' picture, in pixels.
+const pictureWidth, pictureHeight = 1200, 1160
+
+// The picture of the documents, of the rollout of the README: make picture
+func TestPicture(t *testing.T) {
+	if *picture == "" {
+		t.Skip("-picture names no file")
+	}
+	if browserPath() == "" {
+		t.Fatal("no chromium to take a picture with: apt-get install chromium")
+	}
+	b := newBrowser(t)
+	b.size(pictureWidth, pictureHeight)
+	b.scheme("light")
+	b.visit(written(t, readPlan(t, *planFile)))
+	b.screenshot(*picture)
+	for _, c := range b.complaints() {
+		t.Error(c)
 	}
 }
 
