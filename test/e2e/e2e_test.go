@@ -210,8 +210,7 @@ func (s *stage) play(t *testing.T, sc scenario, namespace string) (rows []row) {
 func (s *stage) within(t *testing.T, sc scenario, namespace string, moves func(*scene)) {
 	t.Helper()
 	x := s.scene(t, namespace)
-	// Many pods on their way out would slow down whatever comes next.
-	defer s.kubectl(t, "", "delete", "namespace", namespace, fmt.Sprintf("--wait=%t", sc.paced))
+	defer s.clear(t, namespace, sc.paced)
 	if sc.also != "" {
 		x.do(t, sc.also, "apply", "-f", "-")
 	}
@@ -224,6 +223,16 @@ func (s *stage) within(t *testing.T, sc scenario, namespace string, moves func(*
 		x.awaitCalm(t, mark)
 	}
 	moves(x)
+}
+
+// clear takes a namespace away, its ReplicaSets first: they would try to replace
+// each pod that goes, and every refusal counts against the limit on the calls of
+// what else is played. Many pods on their way out are waited for, since they
+// would slow down whatever comes next.
+func (s *stage) clear(t *testing.T, namespace string, wait bool) {
+	t.Helper()
+	s.kubectl(t, "", "delete", "deployments,replicasets", "--all", "--namespace", namespace, "--wait=false")
+	s.kubectl(t, "", "delete", "namespace", namespace, fmt.Sprintf("--wait=%t", wait))
 }
 
 func (x *scene) do(t *testing.T, input string, args ...string) string {
