@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -15,6 +16,7 @@ import (
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/live"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/rollout"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/timeline"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
 
 // patience is how long trouble that may pass is let stand while nothing moves.
@@ -41,6 +43,26 @@ func (s *session) failing(snapshot *live.Snapshot) *ending {
 	}
 	s.standing = now
 	return nil
+}
+
+// weigh notes when the rollout last went on.
+func (s *session) weigh() {
+	events := s.screen.all()
+	if slices.ContainsFunc(events[s.weighed:], goesOn) {
+		s.moved = time.Now()
+	}
+	s.weighed = len(events)
+}
+
+// goesOn says that an event is a step of a rollout, be it forth or back. What
+// is only tried again, and the Events that tell of it, are none: they come as
+// long as the trouble lasts.
+func goesOn(e trace.Event) bool {
+	switch e.Detail.(type) {
+	case trace.Recorded, trace.Rejected, trace.Unschedulable, trace.Held:
+		return false
+	}
+	return true
 }
 
 // react is what --on-failure asks for; the answer says what was done. It is

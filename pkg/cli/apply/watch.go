@@ -27,7 +27,8 @@ type session struct {
 
 	begun    time.Time // time zero of the trace
 	started  time.Time // watching
-	moved    time.Time // something has changed
+	moved    time.Time // the rollout last went on
+	weighed  int       // events looked at for that
 	reckoned time.Time // the time left was last estimated
 	left     string
 	seen     int // events looked at for divergence
@@ -70,7 +71,6 @@ func (s *session) watch(ctx context.Context) ending {
 		case <-timeout:
 			return ending{why: "Limit", code: exit.Failed, reason: fmt.Sprintf("it is not complete after %s (--timeout)", s.Timeout)}
 		case <-s.follower.Changed():
-			s.moved = time.Now()
 		case _, pressed := <-s.hold.keys:
 			s.pressed(ctx, pressed)
 		case <-s.hold.after:
@@ -88,6 +88,7 @@ func (s *session) look(ctx context.Context) *ending {
 	if err := s.screen.update(); err != nil {
 		return &ending{code: exit.Failure, reason: "showing it: " + err.Error()}
 	}
+	s.weigh()
 	if err := s.decide(ctx); err != nil {
 		return &ending{code: exit.Failure, reason: "this process cannot drive it: " + err.Error()}
 	}
