@@ -81,11 +81,11 @@ func compareCosts(t *testing.T, played row) {
 	ours := simulated(t)
 	faster, less := real.took.Seconds()/ours.took.Seconds(), real.busy.Seconds()/ours.busy.Seconds()
 	text := fmt.Sprintf("A real rollout of 500 replicas took %.1f s, in which the control plane's programs used %.1f s of processor time.\n"+
-		"Simulated it took %.1f ms, and %.1f ms of processor time: %.0f times faster, with one %.0fth of the work.",
+		"Simulated it took %.1f ms, and %.1f ms of processor time: %.0f times faster, with 1/%.0f of the work.",
 		real.took.Seconds(), real.busy.Seconds(), ours.took.Seconds()*1e3, ours.busy.Seconds()*1e3, faster, less)
 	t.Log(text)
 	if faster < timesFaster || less < timesLess {
-		t.Errorf("want at least %d times faster and one %dth of the work", timesFaster, timesLess)
+		t.Errorf("want at least %d times faster and 1/%d of the work", timesFaster, timesLess)
 	}
 	if *rewrite {
 		writeSection(t, "performance.md", "Real and simulated", text)

@@ -31,10 +31,10 @@ const (
 	largeNodes = 300
 	largePods  = 5000
 	mostMemory = 150 << 20 // bytes
-	// mostWork is in what kubectl works to print the same nodes and pods: two
-	// seconds where that takes 13.3. Seconds depend on the machine and on what
-	// else it does, this proportion hardly.
-	mostWork = 0.15
+	// mostWork is in what kubectl works to print the same nodes and pods. On a
+	// machine where that takes ten seconds a plan may take two; the proportion
+	// hardly depends on the machine and on what else it does.
+	mostWork = 0.20
 )
 
 // TestLargeCluster plans against a cluster of 300 nodes and 5,000 other pods,
