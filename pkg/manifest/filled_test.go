@@ -31,7 +31,7 @@ func TestShareFilled(t *testing.T) {
 				*v = intstr.FromString("25%")
 			}
 		},
-		func(f *metav1.FieldsV1, _ randfill.Continue) { f.Raw = []byte(`{"f:metadata":{}}`) },
+		func(f *metav1.FieldsV1, _ randfill.Continue) { f.SetRawBytes([]byte(`{"f:metadata":{}}`)) },
 		func(s *string, c randfill.Continue) {
 			if *s = "plain-" + string(rune('a'+c.Intn(26))); c.Intn(20) == 0 {
 				*s = c.String(8)
