@@ -30,8 +30,9 @@ type Env struct {
 
 // Cache is the controller's own view of the API, filled by its watches. What it
 // returns is shared and must not be changed. Lists come in an order that is a
-// function of the deliveries alone (never of map iteration), and the slices
-// belong to the caller.
+// function of the deliveries alone (never of map iteration). The slices belong
+// to the caller, but those of pods only until the cache is next asked for pods:
+// there may be a hundred thousand.
 type Cache interface {
 	// Deployment returns an apierrors NotFound when the cache lacks it, as a lister does.
 	Deployment(namespace, name string) (*appsv1.Deployment, error)

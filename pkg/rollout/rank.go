@@ -3,7 +3,7 @@ package rollout
 import (
 	"encoding/binary"
 	"math"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,21 +74,23 @@ func (v Version) ChooseVictims(pods []*corev1.Pod, onNode map[string]int32, n in
 	if n >= len(pods) || len(pods) == 0 {
 		return Victims{Pods: pods}
 	}
-	looks := make([]RankLooks, len(pods))
+	looks, counts := make([]RankLooks, len(pods)), make([]int32, len(pods))
 	for i, pod := range pods {
-		looks[i] = v.LookAtRank(pod)
+		counts[i] = onNode[pod.Spec.NodeName]
+		looks[i] = v.LookAtRank(pod, &counts[i])
 	}
-	return ChooseAmong(looks, onNode, n, now)
+	var q Ranking
+	return q.Choose(looks, n, now)
 }
 
-// ChooseAmong is ChooseVictims for fewer than all of some pods that were looked
-// at before. It leaves ages and neighbours of this time in the looks.
-func ChooseAmong(looks []RankLooks, onNode map[string]int32, n int, now time.Time) Victims {
+// Choose is ChooseVictims for fewer than all of some pods that were looked at
+// before. It leaves ages and neighbours of this time in the looks.
+func (q *Ranking) Choose(looks []RankLooks, n int, now time.Time) Victims {
 	if len(looks) == 0 {
 		return Victims{}
 	}
-	q := newRanking(looks, onNode, now)
-	sort.Sort(q)
+	q.take(looks, now)
+	slices.SortFunc(q.keys, q.order)
 	n = max(0, min(n, len(looks)-1))
 	victims := Victims{Pods: make([]*corev1.Pod, n), ranked: make([]candidate, n+1)}
 	for i := range victims.ranked {
@@ -118,12 +120,14 @@ func (c Victims) Why(i int) Ranked {
 
 // RankLooks is what the rules compare in one pod: all but its ages and its
 // neighbours, which change while the pod does not.
-type RankLooks struct{ candidate }
+type RankLooks struct {
+	candidate
+	neighbours *int32 // where they are counted
+}
 
 // candidate is a pod with all that the rules compare, read once.
 type candidate struct {
 	pod       *corev1.Pod
-	node      string
 	readyAt   time.Time // zero unless ready
 	createdAt time.Time
 	readyAge  int64  // bucket
@@ -138,11 +142,11 @@ type candidate struct {
 	ready     bool
 }
 
-// LookAtRank reads what the rules compare in a pod.
-func (v Version) LookAtRank(pod *corev1.Pod) RankLooks {
+// LookAtRank reads what the rules compare in a pod. onNode is where the active
+// pods of the same owner on its node are counted; each choice reads it anew.
+func (v Version) LookAtRank(pod *corev1.Pod, onNode *int32) RankLooks {
 	c := candidate{
 		pod:       pod,
-		node:      pod.Spec.NodeName,
 		createdAt: pod.CreationTimestamp.Time,
 		uid:       uidPrefix(pod.UID),
 		cost:      deletionCost(pod.Annotations),
@@ -156,12 +160,12 @@ func (v Version) LookAtRank(pod *corev1.Pod) RankLooks {
 	if v.RanksSidecarRestarts() {
 		c.sidecars = mostSidecarRestarts(pod)
 	}
-	return RankLooks{c}
+	return RankLooks{c, onNode}
 }
 
 // set notes what the present says of the pod.
-func (l *RankLooks) set(onNode map[string]int32, ages *ages) {
-	l.onNode = onNode[l.node]
+func (l *RankLooks) set(ages *ages) {
+	l.onNode = *l.neighbours
 	l.age = ages.of(l.createdAt)
 	if l.ready {
 		l.readyAge = ages.of(l.readyAt)

@@ -2,36 +2,36 @@ package rollout
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
-// ranking sorts pods by their keys. Swapping keys instead of pods gives the same
+// Ranking sorts pods by their keys. Swapping keys instead of pods gives the same
 // order for less copying; and most pairs are told apart by their keys alone,
-// which lie side by side in memory.
-type ranking struct {
+// which lie side by side in memory. The zero value is ready; one that is used
+// again needs no room for the keys.
+type Ranking struct {
 	looks []RankLooks
 	keys  []rankKey
 }
 
-func newRanking(looks []RankLooks, onNode map[string]int32, now time.Time) *ranking {
-	q := &ranking{looks: looks, keys: make([]rankKey, len(looks))}
+func (q *Ranking) take(looks []RankLooks, now time.Time) {
+	q.looks, q.keys = looks, slices.Grow(q.keys[:0], len(looks))
 	ages := agesAt(now)
 	for i := range looks {
-		looks[i].set(onNode, ages)
-		q.keys[i] = looks[i].key(i)
+		looks[i].set(ages)
+		q.keys = append(q.keys, looks[i].key(i))
 	}
-	return q
 }
 
-func (q *ranking) Len() int      { return len(q.keys) }
-func (q *ranking) Swap(i, j int) { q.keys[i], q.keys[j] = q.keys[j], q.keys[i] }
-func (q *ranking) Less(i, j int) bool {
-	a, b := &q.keys[i], &q.keys[j]
-	if order, decided := a.compare(b); decided {
-		return order < 0
+// order is negative when the pod of a goes before that of b. Go's slices.SortFunc
+// makes the same moves as its sort.Sort, which upstream uses.
+func (q *Ranking) order(a, b rankKey) int {
+	if order, decided := a.compare(&b); decided {
+		return order
 	}
 	_, order := compare(&q.looks[a.at].candidate, &q.looks[b.at].candidate)
-	return order < 0
+	return order
 }
 
 // rankKey is the part of a candidate that tells most pairs apart.

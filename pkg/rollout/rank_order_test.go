@@ -120,12 +120,33 @@ func TestVictimsAreThoseOfSortSort(t *testing.T) {
 	})
 }
 
-func look(pods []*corev1.Pod) []RankLooks {
-	looks := make([]RankLooks, len(pods))
-	for i, pod := range pods {
-		looks[i] = LatestVersion.LookAtRank(pod)
+// ranked is the pods as they are ranked, not sorted.
+func ranked(pods []*corev1.Pod, onNode map[string]int32) *Ranking {
+	var looks []RankLooks
+	for _, pod := range pods {
+		count := onNode[pod.Spec.NodeName]
+		looks = append(looks, LatestVersion.LookAtRank(pod, &count))
 	}
-	return looks
+	q := &Ranking{}
+	q.take(looks, rankNow)
+	return q
+}
+
+func (q *Ranking) less(i, j int) bool { return q.order(q.keys[i], q.keys[j]) < 0 }
+
+// A ranking that is used again chooses as a new one does, whatever it was used for.
+func TestRankingIsUsedAgain(t *testing.T) {
+	var q Ranking
+	rapid.Check(t, func(t *rapid.T) {
+		pods := drawPods(t, false)
+		onNode := crowd(pods...)
+		n := rapid.IntRange(0, len(pods)-1).Draw(t, "n")
+		got := q.Choose(ranked(pods, onNode).looks, n, rankNow)
+		want := LatestVersion.ChooseVictims(pods, onNode, n, rankNow)
+		if diff := cmp.Diff(podNames(want.Pods), podNames(got.Pods)); diff != "" {
+			t.Fatalf("victims (-new +used again):\n%s", diff)
+		}
+	})
 }
 
 // A key decides nothing but what the rules decide, whatever the values.
@@ -161,16 +182,16 @@ func TestRankKeyAgreesWithTheRules(t *testing.T) {
 func TestRankIsATotalPreorder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pods := drawPods(t, true)
-		q := newRanking(look(pods), crowd(pods...), rankNow)
+		q := ranked(pods, crowd(pods...))
 		pick := rapid.IntRange(0, len(pods)-1)
 		i, j, k := pick.Draw(t, "i"), pick.Draw(t, "j"), pick.Draw(t, "k")
-		if q.Less(i, j) && q.Less(j, i) {
+		if q.less(i, j) && q.less(j, i) {
 			t.Fatal("both go before the other")
 		}
-		if i != j && !q.Less(i, j) && !q.Less(j, i) {
+		if i != j && !q.less(i, j) && !q.less(j, i) {
 			t.Fatal("neither goes before the other")
 		}
-		if q.Less(i, j) && q.Less(j, k) && !q.Less(i, k) {
+		if q.less(i, j) && q.less(j, k) && !q.less(i, k) {
 			t.Fatal("not transitive")
 		}
 	})
@@ -191,8 +212,9 @@ func TestVictimsAreMinimal(t *testing.T) {
 			if gone[pod.Name] {
 				continue
 			}
-			stays := LatestVersion.LookAtRank(pod)
-			stays.set(onNode, agesAt(rankNow))
+			count := onNode[pod.Spec.NodeName]
+			stays := LatestVersion.LookAtRank(pod, &count)
+			stays.set(agesAt(rankNow))
 			for i := range victims.Pods {
 				if rule, order := compare(&stays.candidate, &victims.ranked[i]); order < 0 {
 					t.Fatalf("%s stays but goes before victim %s by %s", pod.Name, victims.Pods[i].Name, rule)
@@ -207,9 +229,9 @@ func TestVictimsAreMinimal(t *testing.T) {
 // three such pods go round in a circle. Upstream has the same.
 func TestRankCanGoInACircle(t *testing.T) {
 	pods := rankPods(t, "a ready=60s restarts=2 uid=3", "b ready=60s restarts=1 uid=1", "c ready=61s uid=2")
-	q := newRanking(look(pods), nil, rankNow)
-	if !q.Less(0, 1) || !q.Less(1, 2) || !q.Less(2, 0) {
-		t.Errorf("a<b %v, b<c %v, c<a %v; want all true", q.Less(0, 1), q.Less(1, 2), q.Less(2, 0))
+	q := ranked(pods, nil)
+	if !q.less(0, 1) || !q.less(1, 2) || !q.less(2, 0) {
+		t.Errorf("a<b %v, b<c %v, c<a %v; want all true", q.less(0, 1), q.less(1, 2), q.less(2, 0))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 type cache struct {
 	tables  []*table // by kind, made when first asked for
 	numbers []*numbers
+	pods    []*corev1.Pod // the list that was last asked for
 }
 
 var _ engine.Cache = &cache{}
@@ -93,15 +94,25 @@ func (c *cache) ReplicaSetsOf(owner types.UID) []*appsv1.ReplicaSet {
 }
 
 func (c *cache) PodsOf(namespace, name string, uid types.UID) []*corev1.Pod {
-	return of[*corev1.Pod](c.table(pods).ofOwner(owned{namespace, "ReplicaSet", name, uid}))
+	return c.listPods(c.table(pods).ofOwner(owned{namespace, "ReplicaSet", name, uid}))
 }
 
 func (c *cache) OrphanPods(namespace string) []*corev1.Pod {
-	return of[*corev1.Pod](c.table(pods).ofOwner(owned{namespace: namespace}))
+	return c.listPods(c.table(pods).ofOwner(owned{namespace: namespace}))
 }
 
 func (c *cache) PodsIn(namespace string) []*corev1.Pod {
-	return of[*corev1.Pod](c.table(pods).in(namespace))
+	return c.listPods(c.table(pods).in(namespace))
+}
+
+// listPods writes a list of pods over the last, of which nothing is held on to.
+func (c *cache) listPods(l *list) []*corev1.Pod {
+	last := c.pods
+	c.pods = into(c.pods[:0], l)
+	if n := len(c.pods); n < len(last) {
+		clear(last[n:])
+	}
+	return c.pods
 }
 
 // LastSynced takes the names of group resources: pods, replicasets.apps.

@@ -18,6 +18,11 @@ type numbers struct {
 	// The names of one namespace: most look-ups ask for the same again and again.
 	namespace string
 	names     map[string]int
+
+	// The name that was last found: a write finds its object before it stores it.
+	name   string
+	number int
+	known  bool
 }
 
 func newNumbers() *numbers { return &numbers{byName: map[string]map[string]int{}} }
@@ -25,24 +30,31 @@ func newNumbers() *numbers { return &numbers{byName: map[string]map[string]int{}
 // in are the numbers of a namespace; nil when it has none yet.
 func (n *numbers) in(namespace string) map[string]int {
 	if n.names == nil || n.namespace != namespace {
-		n.namespace, n.names = namespace, n.byName[namespace]
+		n.namespace, n.names, n.known = namespace, n.byName[namespace], false
 	}
 	return n.names
 }
 
 func (n *numbers) find(namespace, name string) (int, bool) {
-	number, ok := n.in(namespace)[name]
+	names := n.in(namespace)
+	if n.known && n.name == name {
+		return n.number, true
+	}
+	number, ok := names[name]
+	if ok {
+		n.name, n.number, n.known = name, number, true
+	}
 	return number, ok
 }
 
 // of is the number of an object's name, a new one if it has none.
 func (n *numbers) of(o Object) int {
 	namespace, name := o.GetNamespace(), o.GetName()
-	names := n.in(namespace)
-	number, ok := names[name]
+	number, ok := n.find(namespace, name)
 	if ok {
 		return number
 	}
+	names := n.names
 	if names == nil {
 		names = map[string]int{}
 		n.byName[namespace] = names
@@ -302,7 +314,15 @@ func of[T Object](l *list) []T {
 	if l == nil || l.live == 0 {
 		return nil
 	}
-	out := make([]T, 0, l.live)
+	return into(make([]T, 0, l.live), l)
+}
+
+// into puts the objects of a list behind those of a slice.
+func into[T Object](out []T, l *list) []T {
+	if l == nil {
+		return out
+	}
+	out = slices.Grow(out, l.live)
 	for i := range l.items {
 		if obj := l.items[i].obj; obj != nil {
 			out = append(out, obj.(T))

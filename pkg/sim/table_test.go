@@ -61,3 +61,51 @@ func names(l *list) (out []string) {
 	}
 	return out
 }
+
+// A name has a number of its own in each namespace, whichever was asked for last.
+func TestNumbersOfNamespaces(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, want := newNumbers(), map[string]int{}
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			pod := &corev1.Pod{}
+			pod.Namespace = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "namespace")
+			pod.Name = rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "name")
+			key := pod.Namespace + "/" + pod.Name
+			number, given := want[key]
+			if got, found := n.find(pod.Namespace, pod.Name); found != given || got != number {
+				t.Fatalf("%s has number %d (%v), want %d (%v)", key, got, found, number, given)
+			}
+			if rapid.Bool().Draw(t, "store") {
+				if !given {
+					want[key] = len(want)
+				}
+				if got := n.of(pod); got != want[key] {
+					t.Fatalf("%s was given number %d, want %d", key, got, want[key])
+				}
+			}
+		}
+	})
+}
+
+// A cache that wrote one list of pods over another holds on to none of the other.
+func TestListsOfPods(t *testing.T) {
+	s := New(Config{}).store
+	for i := range 40 {
+		pod := &corev1.Pod{}
+		pod.Namespace, pod.Name = fmt.Sprint("ns", min(i, 1)), fmt.Sprint(i)
+		s.put(pods, pod, 0)
+	}
+	many := s.PodsIn("ns1")
+	if len(many) != 39 {
+		t.Fatalf("%d pods, want 39", len(many))
+	}
+	if few := s.PodsIn("ns0"); len(few) != 1 || few[0].Name != "0" {
+		t.Errorf("%v, want pod 0", few)
+	}
+	if i := slices.IndexFunc(many[1:], func(pod *corev1.Pod) bool { return pod != nil }); i >= 0 {
+		t.Errorf("%s is held on to", many[1+i].Name)
+	}
+	if none := s.PodsIn("ns2"); len(none) != 0 {
+		t.Errorf("%v, want none", none)
+	}
+}

@@ -80,8 +80,8 @@ func (p *Plugin) collect(n *node) error {
 // own. When one of those clears already, a circle might wait for itself for
 // ever, so that the object stops holding up its owners.
 func (p *Plugin) clearFirst(n *node, obj sim.Object, owner metav1.OwnerReference) error {
-	for _, uid := range n.dependents.list() {
-		if dep := p.graph.nodes[uid]; dep != nil && dep.clearing {
+	for _, dep := range n.dependents.list() {
+		if dep.clearing {
 			free := obj.DeepCopyObject().(sim.Object)
 			refs := free.GetOwnerReferences()
 			for i := range refs {
@@ -144,11 +144,7 @@ func (p *Plugin) clear(n *node, obj sim.Object) error {
 // orphan sets the dependents of a deleted owner free, then lets it go
 // (garbagecollector.go attemptToOrphanWorker).
 func (p *Plugin) orphan(n *node) error {
-	for _, uid := range n.dependents.list() {
-		dep := p.graph.nodes[uid]
-		if dep == nil {
-			continue
-		}
+	for _, dep := range n.dependents.list() {
 		obj, ok := p.latest(dep)
 		if !ok {
 			continue

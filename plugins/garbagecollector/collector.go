@@ -99,8 +99,8 @@ func (p *Plugin) observe(resource string, c engine.Change) {
 	case obj.GetDeletionTimestamp() != nil && slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents):
 		if !n.clearing {
 			n.clearing = true
-			for _, uid := range n.dependents.list() {
-				p.add(job{uid, false})
+			for _, dep := range n.dependents.list() {
+				p.add(job{dep.uid, false})
 			}
 			p.add(job{n.uid, false})
 		}
@@ -118,8 +118,8 @@ func (p *Plugin) ownerUnseen(obj sim.Object) bool {
 
 // gone looks after those an object leaves behind, and those that waited for it to go.
 func (p *Plugin) gone(obj sim.Object) {
-	for _, uid := range p.graph.drop(obj.GetUID()) {
-		p.add(job{uid, false})
+	for _, dep := range p.graph.drop(obj.GetUID()) {
+		p.add(job{dep.uid, false})
 	}
 	p.unblock(obj.GetOwnerReferences())
 }

@@ -23,26 +23,26 @@ type node struct {
 
 // family is the dependents of an owner in the order in which they came.
 type family struct {
-	members map[types.UID]uint64
+	members map[*node]uint64
 	joined  uint64
 }
 
-func (f *family) add(uid types.UID) {
+func (f *family) add(n *node) {
 	if f.members == nil {
-		f.members = map[types.UID]uint64{}
+		f.members = map[*node]uint64{}
 	}
-	if _, ok := f.members[uid]; !ok {
+	if _, ok := f.members[n]; !ok {
 		f.joined++
-		f.members[uid] = f.joined
+		f.members[n] = f.joined
 	}
 }
 
-func (f *family) list() []types.UID {
-	out := make([]types.UID, 0, len(f.members))
-	for uid := range f.members {
-		out = append(out, uid)
+func (f *family) list() []*node {
+	out := make([]*node, 0, len(f.members))
+	for n := range f.members {
+		out = append(out, n)
 	}
-	slices.SortFunc(out, func(a, b types.UID) int { return int(int64(f.members[a]) - int64(f.members[b])) })
+	slices.SortFunc(out, func(a, b *node) int { return int(int64(f.members[a]) - int64(f.members[b])) })
 	return out
 }
 
@@ -87,23 +87,23 @@ func (g *graph) set(resource string, obj sim.Object) (n *node, isNew bool, lost 
 	}
 	lost = missing(was, is)
 	for _, ref := range lost {
-		delete(g.familyOf(ref.UID).members, uid)
+		delete(g.familyOf(ref.UID).members, n)
 	}
 	for _, ref := range is {
-		g.familyOf(ref.UID).add(uid)
+		g.familyOf(ref.UID).add(n)
 	}
 	return n, !ok, lost
 }
 
 // drop forgets an object and returns its dependents.
-func (g *graph) drop(uid types.UID) []types.UID {
+func (g *graph) drop(uid types.UID) []*node {
 	n, ok := g.nodes[uid]
 	if !ok {
 		return nil
 	}
 	delete(g.nodes, uid)
 	for _, ref := range n.owners {
-		delete(g.familyOf(ref.UID).members, uid)
+		delete(g.familyOf(ref.UID).members, n)
 	}
 	if len(n.dependents.members) > 0 {
 		g.waiting[uid] = &n.dependents
@@ -130,11 +130,7 @@ func missing(was, is []metav1.OwnerReference) []metav1.OwnerReference {
 // blocking are the dependents that an owner waits for in the foreground.
 func (g *graph) blocking(owner *node) []*node {
 	var out []*node
-	for _, uid := range owner.dependents.list() {
-		dep, ok := g.nodes[uid]
-		if !ok {
-			continue
-		}
+	for _, dep := range owner.dependents.list() {
 		for _, ref := range dep.owners {
 			if ref.UID == owner.uid && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion {
 				out = append(out, dep)

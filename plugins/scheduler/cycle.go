@@ -136,12 +136,17 @@ func (s *Plugin) search(p *pending, nominated string) ([]*node, []verdict) {
 	}
 	enough := enoughOf(len(order))
 	fits, refusals := s.fits[:0], s.refusals[:0]
-	at := s.next % len(order)
+	at, plain := s.next%len(order), p.plain()
 	for seen := 0; seen < len(order) && len(fits) < enough; seen++ {
-		if r, by := s.check(p, order[at]); r != nil {
-			refusals = append(refusals, verdict{order[at], r, by})
+		n := order[at]
+		r, by := n.room.refusal, fitAt
+		if !plain || n.room.to != p.need || len(n.nominated) > 0 { // not known yet
+			r, by = s.check(p, n)
+		}
+		if r != nil {
+			refusals = append(refusals, verdict{n, r, by})
 		} else {
-			fits = append(fits, order[at])
+			fits = append(fits, n)
 		}
 		if at++; at == len(order) {
 			at = 0
@@ -166,6 +171,9 @@ type verdict struct {
 	by int // the filter's place in the order
 }
 
+// plain pods ask nothing but room of any node, as most do.
+func (p *pending) plain() bool { return p.heard == 1<<fitAt && p.only == nil }
+
 var notNamed = refuse(true, "node(s) didn't satisfy plugin(s) [NodeAffinity]")
 
 // takes says whether a node passes all filters.
@@ -186,7 +194,7 @@ func (s *Plugin) check(p *pending, n *node) (*refusal, int) {
 			return r, by
 		}
 	}
-	if p.heard == 1<<fitAt { // nothing but room is asked of most nodes
+	if p.plain() {
 		return n.appraise(p.need).refusal, fitAt
 	}
 	return s.checkNow(p, n, p.heard)

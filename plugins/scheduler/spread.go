@@ -289,20 +289,32 @@ func (r *rule) meets(n *node) bool {
 // evenOut turns scores into points: the fewer the better.
 func evenOut(scores []float64, points []int64) {
 	least, most := int64(math.MaxInt64), int64(0)
-	for i := range points {
-		if points[i] != ignored {
-			v := int64(math.Round(scores[i]))
-			points[i], least, most = v, min(least, v), max(most, v)
+	last, rounded := 0.0, int64(0) // many nodes in a row have the same
+	for i, score := range scores {
+		if points[i] == ignored {
+			continue
 		}
+		if score != last {
+			last, rounded = score, int64(math.Round(score))
+		}
+		points[i], least, most = rounded, min(least, rounded), max(most, rounded)
 	}
+	before, worth := int64(ignored), int64(0)
 	for i, v := range points {
-		switch {
-		case v == ignored:
-			points[i] = 0
-		case most == 0:
-			points[i] = top
-		default:
-			points[i] = top * (most + least - v) / most
+		if v != before {
+			before, worth = v, evened(v, least, most)
 		}
+		points[i] = worth
 	}
+}
+
+// evened is what a node is worth that has v where others have from least to most.
+func evened(v, least, most int64) int64 {
+	switch {
+	case v == ignored:
+		return 0
+	case most == 0:
+		return top
+	}
+	return top * (most + least - v) / most
 }

@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -54,7 +55,7 @@ func (p *pass) emptyOld(ctx context.Context, sets rollout.Sets) (bool, error) {
 func (p *pass) podsBySet() map[types.UID][]*corev1.Pod {
 	pods := make(map[types.UID][]*corev1.Pod, len(p.owned))
 	for _, rs := range p.owned {
-		pods[rs.UID] = p.env.Cache.PodsOf(rs.Namespace, rs.Name, rs.UID)
+		pods[rs.UID] = slices.Clone(p.env.Cache.PodsOf(rs.Namespace, rs.Name, rs.UID))
 	}
 	return pods
 }

@@ -28,11 +28,13 @@ type counted struct {
 	selector *metav1.LabelSelector
 	labels   map[string]string
 	sights   memory[sighting]
-	ranks    memory[rollout.RankLooks]
+	active   []*corev1.Pod // those of the last pass
 	// related are all pods of a namespace, by the selectors they are held against.
 	selectors []*metav1.LabelSelector
 	related   map[string]*memory[relative]
-	onNode    map[string]int32 // those that count, by node
+	onNode    map[string]*int32 // counts those that are related, by node
+	ranks     memory[rollout.RankLooks]
+	ranking   rollout.Ranking
 }
 
 // sighting is what matters of one pod.
@@ -46,7 +48,7 @@ type sighting struct {
 // relative is what a pod is to the ReplicaSets of one owner.
 type relative struct {
 	related bool // active, and selected by one of them
-	node    string
+	onNode  *int32
 }
 
 func newCensus() *census { return &census{sets: map[engine.Key]*counted{}} }
@@ -79,14 +81,22 @@ func (c *counted) look(rs *appsv1.ReplicaSet, selector labels.Selector, pods []*
 	return c.sights.recall(pods, func(pod *corev1.Pod) sighting { return see(rs, last.of(pod, selector), pod) })
 }
 
+// keep takes the active pods of a pass, whose room is the next one's.
+func (c *counted) keep(active []*corev1.Pod) {
+	if n := len(active); n < len(c.active) {
+		clear(c.active[n:])
+	}
+	c.active = active
+}
+
 // relateTo forgets who was related when it was to other ReplicaSets, or to
-// others of their selectors.
+// others of their selectors. The ranks go as well: they know the counts.
 func (c *counted) relateTo(sets []*appsv1.ReplicaSet) {
 	selects := func(s *metav1.LabelSelector, rs *appsv1.ReplicaSet) bool { return s == rs.Spec.Selector }
 	if slices.EqualFunc(c.selectors, sets, selects) {
 		return
 	}
-	c.related, c.onNode, c.selectors = map[string]*memory[relative]{}, map[string]int32{}, nil
+	c.related, c.onNode, c.selectors, c.ranks = nil, nil, nil, memory[rollout.RankLooks]{}
 	for _, rs := range sets {
 		c.selectors = append(c.selectors, rs.Spec.Selector)
 	}
@@ -96,19 +106,32 @@ func (c *counted) relateTo(sets []*appsv1.ReplicaSet) {
 func (c *counted) relatives(namespace string) *memory[relative] {
 	m := c.related[namespace]
 	if m == nil {
-		m = &memory[relative]{forget: func(r relative) { c.weigh(r, -1) }}
+		m = &memory[relative]{forget: func(r relative) { r.weigh(-1) }}
+		if c.related == nil {
+			c.related = map[string]*memory[relative]{}
+		}
 		c.related[namespace] = m
 	}
 	return m
 }
 
-// weigh counts a pod on its node, or no longer.
-func (c *counted) weigh(r relative, by int32) {
-	if !r.related {
-		return
+// on is where the related pods of a node are counted.
+func (c *counted) on(node string) *int32 {
+	count := c.onNode[node]
+	if count == nil {
+		count = new(int32)
+		if c.onNode == nil {
+			c.onNode = map[string]*int32{}
+		}
+		c.onNode[node] = count
 	}
-	if c.onNode[r.node] += by; c.onNode[r.node] == 0 {
-		delete(c.onNode, r.node)
+	return count
+}
+
+// weigh counts a pod on its node, or no longer.
+func (r relative) weigh(by int32) {
+	if r.related {
+		*r.onNode += by
 	}
 }
 

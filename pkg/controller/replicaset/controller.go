@@ -5,6 +5,7 @@ package replicaset
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -122,20 +123,22 @@ type podsOf struct {
 	terminating int32
 	mine        bool       // all active ones are the ReplicaSet's without a write
 	sights      []sighting // what was seen of its own, active or not
+	// counts are those of its own, when they do not depend on the time.
+	counts rollout.PodCounts
 }
 
 // pods returns the active pods that are the ReplicaSet's or nobody's, and
 // counts its terminating ones.
 func (c *Controller) pods(cache engine.Cache, rs *appsv1.ReplicaSet, selector labels.Selector) podsOf {
-	owned := cache.PodsOf(rs.Namespace, rs.Name, rs.UID)
-	out := podsOf{mine: true, sights: c.census.of(keyOf(rs)).look(rs, selector, owned)}
-	out.active = owned[:0]
+	owned, set := cache.PodsOf(rs.Namespace, rs.Name, rs.UID), c.census.of(keyOf(rs))
+	out := podsOf{mine: true, sights: set.look(rs, selector, owned), active: slices.Grow(set.active[:0], len(owned))}
 	for i, pod := range owned {
 		s := &out.sights[i]
 		switch {
 		case s.active:
 			out.active = append(out.active, pod)
 			out.mine = out.mine && s.mine
+			c.version.Count(&out.counts, s.looks, 0, time.Time{})
 		case s.terminating:
 			out.terminating++
 		}
@@ -145,16 +148,20 @@ func (c *Controller) pods(cache engine.Cache, rs *appsv1.ReplicaSet, selector la
 			out.active, out.mine = append(out.active, pod), false
 		}
 	}
+	set.keep(out.active)
 	return out
 }
 
 // count counts the pods the ReplicaSet has claimed as its status does.
 func (p podsOf) count(v rollout.Version, rs *appsv1.ReplicaSet, now time.Time) (counts rollout.PodCounts) {
-	if !p.mine {
+	switch {
+	case !p.mine:
 		for _, pod := range p.active {
 			v.Count(&counts, rollout.LookAt(rs, pod), rs.Spec.MinReadySeconds, now)
 		}
 		return counts
+	case rs.Spec.MinReadySeconds == 0:
+		return p.counts
 	}
 	for i := range p.sights {
 		if s := &p.sights[i]; s.active {

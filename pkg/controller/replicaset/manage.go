@@ -112,8 +112,12 @@ func (c *Controller) victims(cache engine.Cache, rs *appsv1.ReplicaSet, active [
 	if n == len(active) {
 		return c.version.ChooseVictims(active, nil, n, now)
 	}
-	looks := c.census.of(keyOf(rs)).ranks.recall(active, c.version.LookAtRank)
-	return rollout.ChooseAmong(looks, c.relatedOnNodes(cache, rs), n, now)
+	set := c.census.of(keyOf(rs))
+	c.countRelated(cache, rs, set)
+	looks := set.ranks.recall(active, func(pod *corev1.Pod) rollout.RankLooks {
+		return c.version.LookAtRank(pod, set.on(pod.Spec.NodeName))
+	})
+	return set.ranking.Choose(looks, n, now)
 }
 
 func podKeys(pods []*corev1.Pod) []engine.Key {
@@ -134,31 +138,31 @@ func deletion(rs *appsv1.ReplicaSet, why rollout.Ranked) trace.Deleted {
 	}}
 }
 
-// relatedOnNodes counts by node the active pods that match any ReplicaSet of
+// countRelated counts by node the active pods that match any ReplicaSet of
 // the same owner: all revisions of a Deployment weigh on its nodes. A ReplicaSet
 // without an owner has no such pods, not even its own.
 // (replicaset getIndirectlyRelatedPods, getPodsRankedByRelatedPodsOnSameNode)
-func (c *Controller) relatedOnNodes(cache engine.Cache, rs *appsv1.ReplicaSet) map[string]int32 {
+func (c *Controller) countRelated(cache engine.Cache, rs *appsv1.ReplicaSet, set *counted) {
 	owner := metav1.GetControllerOfNoCopy(rs)
 	if owner == nil {
-		return nil
+		set.relateTo(nil)
+		return
 	}
 	related := cache.ReplicaSetsOf(owner.UID)
-	set := c.census.of(keyOf(rs))
 	set.relateTo(related)
 	selectors, ok := c.relatedSelectors(related)
 	if !ok {
-		return nil
+		set.relateTo(nil)
+		return
 	}
 	for namespace, matching := range selectors { // sums do not depend on the order
 		var last match
 		set.relatives(namespace).recall(cache.PodsIn(namespace), func(pod *corev1.Pod) relative {
-			r := relative{rollout.IsPodActive(pod) && last.of(pod, matching...), pod.Spec.NodeName}
-			set.weigh(r, 1)
+			r := relative{rollout.IsPodActive(pod) && last.of(pod, matching...), set.on(pod.Spec.NodeName)}
+			r.weigh(1)
 			return r
 		})
 	}
-	return set.onNode
 }
 
 // relatedSelectors parses the selectors of ReplicaSets by namespace, those of
