@@ -3,11 +3,14 @@ package admission
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
@@ -104,7 +107,7 @@ func TestResourceQuota(t *testing.T) {
 func upstreamQuota(t *testing.T, quotas []corev1.ResourceQuota, pods cache.Indexer, pod *corev1.Pod) error {
 	t.Helper()
 	lister := func(schema.GroupVersionResource) (cache.GenericLister, error) {
-		return cache.NewGenericLister(pods, schema.GroupResource{Resource: "pods"}), nil
+		return inOrder{cache.NewGenericLister(pods, schema.GroupResource{Resource: "pods"})}, nil
 	}
 	evaluator := core.NewPodEvaluator(lister, testclock.NewFakeClock(begin))
 	for i := range quotas {
@@ -118,4 +121,22 @@ func upstreamQuota(t *testing.T, quotas []corev1.ResourceQuota, pods cache.Index
 	}
 	_, err := resourcequota.CheckRequest(quotas, creation(internal(t, pod)), evaluator, nil)
 	return err
+}
+
+// inOrder lists what is in a namespace by name. A lister does in the order of a
+// map, and the first pod's way to write a quantity is that of the sum.
+type inOrder struct{ cache.GenericLister }
+
+func (l inOrder) ByNamespace(namespace string) cache.GenericNamespaceLister {
+	return namespaceInOrder{l.GenericLister.ByNamespace(namespace)}
+}
+
+type namespaceInOrder struct{ cache.GenericNamespaceLister }
+
+func (l namespaceInOrder) List(selector labels.Selector) ([]runtime.Object, error) {
+	all, err := l.GenericNamespaceLister.List(selector)
+	slices.SortFunc(all, func(a, b runtime.Object) int {
+		return strings.Compare(a.(*corev1.Pod).Name, b.(*corev1.Pod).Name)
+	})
+	return all, err
 }
