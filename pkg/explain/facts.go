@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -57,7 +58,7 @@ func (s *Snapshot) facts(pod *corev1.Pod, sets ...*appsv1.ReplicaSet) []v1alpha1
 }
 
 func (t *teller) sorted() []v1alpha1.Fact {
-	slices.SortStableFunc(t.list, func(a, b v1alpha1.Fact) int { return a.Time.Time.Compare(b.Time.Time) })
+	sort.SliceStable(t.list, func(i, j int) bool { return t.list[i].Time.Time.Before(t.list[j].Time.Time) })
 	return t.list[max(0, len(t.list)-maxFacts):]
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -133,7 +134,7 @@ func (r *Recording) chain(ends ...trace.Event) []trace.Event {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b trace.Event) int { return cmp.Compare(a.Seq, b.Seq) })
+	sort.Slice(out, func(i, j int) bool { return out[i].Seq < out[j].Seq })
 	return out
 }
 

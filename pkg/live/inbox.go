@@ -302,7 +302,7 @@ func (b *inbox) take(all bool) []arrival {
 	}
 	out := slices.Clone(b.list[:n])
 	b.list = slices.Delete(b.list, 0, n)
-	slices.SortFunc(b.list, func(x, y arrival) int { return cmp.Compare(x.number, y.number) })
+	slices.SortStableFunc(b.list, func(x, y arrival) int { return cmp.Compare(x.number, y.number) })
 	for i := range out {
 		out[i].blurred = b.blurs(out[i])
 		if out[i].at.Before(b.now) { // a watch that lags does not turn time back

@@ -173,7 +173,7 @@ func (f *Follower) takeEarly(set trace.Ref) {
 			own = append(own, a)
 		}
 	}
-	slices.SortFunc(own, func(a, b arrival) int {
+	slices.SortStableFunc(own, func(a, b arrival) int {
 		return cmp.Or(compareVersions(a, b), strings.Compare(a.obj.GetName(), b.obj.GetName()))
 	})
 	for _, a := range own {

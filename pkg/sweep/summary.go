@@ -92,7 +92,7 @@ func shares(all []outcome) []v1alpha1.VerdictShare {
 	for verdict, n := range runs {
 		out = append(out, v1alpha1.VerdictShare{Verdict: verdict, Runs: n, Share: float64(n) / float64(len(all))})
 	}
-	slices.SortFunc(out, func(a, b v1alpha1.VerdictShare) int {
+	slices.SortStableFunc(out, func(a, b v1alpha1.VerdictShare) int {
 		switch {
 		case a.Verdict.WorseThan(b.Verdict):
 			return -1

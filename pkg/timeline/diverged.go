@@ -18,10 +18,9 @@ func (t *Timeline) Diverged(p *v1alpha1.Predicted) *v1alpha1.Divergence {
 	if p == nil {
 		return nil
 	}
-	found := append(t.unplanned(p), t.missing(p)...)
-	slices.SortStableFunc(found, func(a, b v1alpha1.Divergence) int { return cmp.Compare(a.OffsetSeconds, b.OffsetSeconds) })
-	if len(found) > 0 {
-		return &found[0]
+	if found := append(t.unplanned(p), t.missing(p)...); len(found) > 0 {
+		first := slices.MinFunc(found, func(a, b v1alpha1.Divergence) int { return cmp.Compare(a.OffsetSeconds, b.OffsetSeconds) })
+		return &first
 	}
 	if verdict := t.Status().Verdict; verdict != p.Verdict && len(t.Workloads) > 0 {
 		return &v1alpha1.Divergence{

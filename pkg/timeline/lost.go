@@ -36,7 +36,7 @@ func (t *Timeline) Lost() []Lost {
 	for node, since := range t.lost {
 		out = append(out, Lost{node, since})
 	}
-	slices.SortFunc(out, func(a, b Lost) int {
+	slices.SortStableFunc(out, func(a, b Lost) int {
 		return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(len(a.Node), len(b.Node)), strings.Compare(a.Node, b.Node))
 	})
 	return out

@@ -1,9 +1,9 @@
 package timeline
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -135,7 +135,7 @@ func (t *Timeline) grouped(w *Workload, list []*Pod) []trouble {
 		}
 		groups[i].pods = append(groups[i].pods, p)
 	}
-	slices.SortStableFunc(groups, func(a, b trouble) int { return cmp.Compare(len(b.pods), len(a.pods)) })
+	sort.SliceStable(groups, func(i, j int) bool { return len(groups[i].pods) > len(groups[j].pods) })
 	return groups
 }
 

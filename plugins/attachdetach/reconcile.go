@@ -30,7 +30,7 @@ func (p *Plugin) reconcile() {
 			idle = append(idle, at)
 		}
 	}
-	slices.SortFunc(idle, func(a, b place) int { return cmp.Or(cmp.Compare(a.volume, b.volume), cmp.Compare(a.node, b.node)) })
+	slices.SortStableFunc(idle, func(a, b place) int { return cmp.Or(cmp.Compare(a.volume, b.volume), cmp.Compare(a.node, b.node)) })
 	for _, at := range idle {
 		p.detach(at)
 	}

@@ -30,7 +30,8 @@ const (
 
 // TestStart holds what people wait for at every call, the help of each command
 // and the plan of ten replicas, against the start of kubectl. None of it talks to
-// the cluster of the kubeconfig.
+// the cluster of the kubeconfig. The program is no larger than kubectl, which is
+// built with the same flags.
 func TestStart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds kubectl")
@@ -40,6 +41,9 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	pathWithPlugin(t)
+	if size, most := sizeOf(t, filepath.Join(installed, "kubectl-rollout_sim")), sizeOf(t, programs[cluster.Kubectl]); size > most {
+		t.Errorf("the program has %d bytes, %d more than kubectl", size, size-most)
+	}
 	c := newCaller(t)
 	commands := []call{{"kubectl version --client", programs[cluster.Kubectl], []string{"version", "--client"}}}
 	for _, name := range append([]string{""}, c.subcommands(t)...) {
@@ -68,6 +72,15 @@ func TestStart(t *testing.T) {
 	if out, err := c.command(t.Context(), ours("plan", "deploy/web")).CombinedOutput(); err == nil || c.came(t) == 0 {
 		t.Errorf("a plan from the cluster makes no connection: %v\n%s", err, out)
 	}
+}
+
+func sizeOf(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
 }
 
 // call is a command that is measured.

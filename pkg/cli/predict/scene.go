@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -206,9 +207,7 @@ func (s *scene) stage(o *Options, wanted, from, state []manifest.Item) {
 		}
 	}
 	// What shapes the world of the workloads is there before them.
-	slices.SortStableFunc(s.settled, func(a, b manifest.Item) int {
-		return order(a.Object) - order(b.Object)
-	})
+	sort.SliceStable(s.settled, func(i, j int) bool { return order(s.settled[i].Object) < order(s.settled[j].Object) })
 }
 
 func order(obj manifest.Object) int {

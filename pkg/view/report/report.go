@@ -4,6 +4,8 @@ package report
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -44,7 +46,7 @@ func Write(w io.Writer, plan *v1alpha1.RolloutPlan) error {
 // The page's own code, in the order in which it runs.
 var (
 	styles  = []string{"uplot/uPlot.min.css", "assets/page.css"}
-	scripts = []string{"uplot/uPlot.iife.min.js", "assets/page.js", "assets/chart.js", "assets/lanes.js", "assets/causes.js", "assets/main.js"}
+	scripts = []string{"uplot/uPlot.iife.min.js.gz", "assets/page.js", "assets/chart.js", "assets/lanes.js", "assets/causes.js", "assets/main.js"}
 )
 
 // code is the page's own code and the policy that lets nothing else run.
@@ -70,14 +72,27 @@ func newCode() (code, error) {
 func joined(names []string) (string, error) {
 	var b strings.Builder
 	for _, name := range names {
-		data, err := files.ReadFile(name)
+		data, err := unpacked(name)
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("%s: %w", name, err)
 		}
 		b.Write(data)
 		b.WriteByte('\n')
 	}
 	return b.String(), nil
+}
+
+// unpacked reads a file: the program has the larger ones packed.
+func unpacked(name string) ([]byte, error) {
+	data, err := files.ReadFile(name)
+	if err != nil || !strings.HasSuffix(name, ".gz") {
+		return data, err
+	}
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
 }
 
 // hash names a script or style for a Content-Security-Policy.
