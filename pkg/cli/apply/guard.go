@@ -46,12 +46,10 @@ func (s *session) failing(snapshot *live.Snapshot) *ending {
 }
 
 // weigh notes when the rollout last went on.
-func (s *session) weigh() {
-	events := s.screen.all()
-	if slices.ContainsFunc(events[s.weighed:], goesOn) {
+func (s *session) weigh(fresh []trace.Event) {
+	if slices.ContainsFunc(fresh, goesOn) {
 		s.moved = time.Now()
 	}
-	s.weighed = len(events)
 }
 
 // goesOn says that an event is a step of a rollout, be it forth or back. What

@@ -12,14 +12,15 @@ import (
 // the same is refused.
 func TestWeigh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &session{screen: &screen{}, moved: time.Now()}
+		s := &session{moved: time.Now()}
 		began := s.moved
 		happens := func(details ...trace.Detail) time.Duration {
 			time.Sleep(time.Second)
+			var fresh []trace.Event
 			for _, d := range details {
-				s.screen.events = append(s.screen.events, trace.Event{Detail: d})
+				fresh = append(fresh, trace.Event{Detail: d})
 			}
-			s.weigh()
+			s.weigh(fresh)
 			return s.moved.Sub(began)
 		}
 		if at := happens(trace.Rejected{}, trace.Recorded{}, trace.Unschedulable{}, trace.Held{}); at != 0 {
@@ -29,7 +30,7 @@ func TestWeigh(t *testing.T) {
 			t.Errorf("a pod that is made counts from %s on, want 2s", at)
 		}
 		if at := happens(); at != 2*time.Second {
-			t.Errorf("a pod that was made counts again, at %s", at)
+			t.Errorf("nothing counts as a step, at %s", at)
 		}
 		if at := happens(trace.ConditionChanged{}); at != 4*time.Second {
 			t.Errorf("a condition that changes counts from %s on, want 4s", at)

@@ -90,10 +90,13 @@ func (s *screen) take(e trace.Event) {
 }
 
 // all are the events so far.
-func (s *screen) all() []trace.Event {
+func (s *screen) all() []trace.Event { return s.since(0) }
+
+// since is the trace but for its first n events.
+func (s *screen) since(n int) []trace.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.events)
+	return slices.Clone(s.events[n:])
 }
 
 // update shows people what is new.

@@ -28,10 +28,9 @@ type session struct {
 	begun    time.Time // time zero of the trace
 	started  time.Time // watching
 	moved    time.Time // the rollout last went on
-	weighed  int       // events looked at for that
 	reckoned time.Time // the time left was last estimated
 	left     string
-	seen     int // events looked at for divergence
+	seen     int // events looked at
 	hold     hold
 	standing map[string]time.Time    // trouble, since when
 	lost     map[trace.Ref]time.Time // workloads that were deleted, since when
@@ -88,7 +87,6 @@ func (s *session) look(ctx context.Context) *ending {
 	if err := s.screen.update(); err != nil {
 		return &ending{code: exit.Failure, reason: "showing it: " + err.Error()}
 	}
-	s.weigh()
 	if err := s.decide(ctx); err != nil {
 		return &ending{code: exit.Failure, reason: "this process cannot drive it: " + err.Error()}
 	}
@@ -96,7 +94,10 @@ func (s *session) look(ctx context.Context) *ending {
 		return end
 	}
 	snapshot := s.follower.Snapshot()
-	if end := s.diverged(); end != nil {
+	fresh := s.screen.since(s.seen)
+	s.seen += len(fresh)
+	s.weigh(fresh)
+	if end := s.diverged(fresh); end != nil {
 		return end
 	}
 	if end := s.ended(snapshot); end != nil {
@@ -183,10 +184,7 @@ func (s *session) pausedForGood() bool {
 }
 
 // diverged looks at what is new for what was not planned.
-func (s *session) diverged() *ending {
-	events := s.screen.all()
-	fresh := events[s.seen:]
-	s.seen = len(events)
+func (s *session) diverged(fresh []trace.Event) *ending {
 	for _, e := range fresh {
 		what := ""
 		switch d := e.Detail.(type) {
