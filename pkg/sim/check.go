@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -31,13 +32,14 @@ func Check(events []trace.Event) error {
 }
 
 // inOrder holds a trace against causality alone.
-func inOrder(events []trace.Event) error {
-	var last trace.Event
-	for _, e := range events {
-		if e.Seq <= last.Seq || e.Cause >= e.Seq || e.Offset < last.Offset {
+func inOrder(events iter.Seq[trace.Event]) error {
+	var last trace.Seq
+	var at time.Duration
+	for e := range events {
+		if e.Seq <= last || e.Cause >= e.Seq || e.Offset < at {
 			return fmt.Errorf("event %d at %s: %w", e.Seq, e.Offset, errOrder)
 		}
-		last = e
+		last, at = e.Seq, e.Offset
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (w *World) Run(ctx context.Context, g engine.Goal) (engine.Outcome, error) 
 // check holds the run against what is true of every trace. Check says more, but
 // of worlds in which nobody takes a controller's objects out of its hands.
 func (w *World) check() error {
-	if err := inOrder(w.cfg.Log.Events()); err != nil {
+	if err := inOrder(w.cfg.Log.All()); err != nil {
 		return fmt.Errorf("the simulation broke its own rules, please report this: %w", err)
 	}
 	return nil

@@ -50,3 +50,25 @@ func TestLogKeepsAll(t *testing.T) {
 		t.Errorf("%d events", got)
 	}
 }
+
+// All is what Events is, whatever was joined before, and ends where it is told to.
+func TestLogAll(t *testing.T) {
+	log := NewLog()
+	for range 3 {
+		for range mostPiece + 3 {
+			log.Append(Event{Detail: Enqueued{}})
+		}
+		got := slices.Collect(log.All())
+		if !slices.Equal(got, log.Events()) {
+			t.Fatalf("%d events one by one, %d joined", len(got), len(log.Events()))
+		}
+	}
+	for e := range log.All() {
+		if e.Seq == 5 {
+			break
+		}
+		if e.Seq > 5 {
+			t.Fatalf("went on to %d", e.Seq)
+		}
+	}
+}

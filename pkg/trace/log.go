@@ -1,6 +1,9 @@
 package trace
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // Depth is how much of a run a Log keeps.
 type Depth int
@@ -67,6 +70,19 @@ func (l *Log) Events() []Event {
 		l.pieces = nil
 	}
 	return l.full
+}
+
+// All goes through the kept events in order, without joining them.
+func (l *Log) All() iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for _, piece := range append([][]Event{l.full}, l.pieces...) {
+			for i := range piece {
+				if !yield(piece[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // DepthOf is the depth at which a detail is kept.
