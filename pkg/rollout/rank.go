@@ -84,7 +84,8 @@ func (v Version) ChooseVictims(pods []*corev1.Pod, onNode map[string]int32, n in
 }
 
 // Choose is ChooseVictims for fewer than all of some pods that were looked at
-// before. It leaves ages and neighbours of this time in the looks.
+// before. It leaves ages and neighbours of this time in the looks, which must
+// not be another Ranking's.
 func (q *Ranking) Choose(looks []RankLooks, n int, now time.Time) Victims {
 	if len(looks) == 0 {
 		return Victims{}
@@ -94,7 +95,7 @@ func (q *Ranking) Choose(looks []RankLooks, n int, now time.Time) Victims {
 	n = max(0, min(n, len(looks)-1))
 	victims := Victims{Pods: make([]*corev1.Pod, n), ranked: make([]candidate, n+1)}
 	for i := range victims.ranked {
-		victims.ranked[i] = q.looks[q.keys[i].at].candidate
+		victims.ranked[i] = *q.candidate(q.keys[i])
 	}
 	for i := range victims.Pods {
 		victims.Pods[i] = victims.ranked[i].pod
@@ -123,6 +124,7 @@ func (c Victims) Why(i int) Ranked {
 type RankLooks struct {
 	candidate
 	neighbours *int32 // where they are counted
+	choice     uint64 // the Ranking's, as of which ages and neighbours are
 }
 
 // candidate is a pod with all that the rules compare, read once.
@@ -160,7 +162,7 @@ func (v Version) LookAtRank(pod *corev1.Pod, onNode *int32) RankLooks {
 	if v.RanksSidecarRestarts() {
 		c.sidecars = mostSidecarRestarts(pod)
 	}
-	return RankLooks{c, onNode}
+	return RankLooks{candidate: c, neighbours: onNode}
 }
 
 // set notes what the present says of the pod.
@@ -179,7 +181,7 @@ type ages struct {
 	bucket    int64
 }
 
-func agesAt(now time.Time) *ages { return &ages{now: now, bucket: ageBucket(time.Time{}, now)} }
+func agesAt(now time.Time) ages { return ages{now: now, bucket: ageBucket(time.Time{}, now)} }
 
 func (a *ages) of(t time.Time) int64 {
 	if t != a.last {

@@ -152,7 +152,7 @@ func TestRankingIsUsedAgain(t *testing.T) {
 // A key decides nothing but what the rules decide, whatever the values.
 func TestRankKeyAgreesWithTheRules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		draw := func(name string) candidate {
+		draw := func(name string) RankLooks {
 			c := candidate{
 				pod:      &corev1.Pod{},
 				cost:     rapid.SampledFrom([]int32{math.MinInt32, -1, 0, 1, math.MaxInt32}).Draw(t, name+" cost"),
@@ -163,14 +163,22 @@ func TestRankKeyAgreesWithTheRules(t *testing.T) {
 				ready:    rapid.Bool().Draw(t, name+" ready"),
 			}
 			if ages := rapid.IntRange(-1, 3).Draw(t, name+" ready for"); c.ready && ages >= 0 {
-				c.readyAt = rankNow.Add(-time.Duration(ages) * 700 * time.Millisecond)
+				c.readyAt = rankNow.Add(time.Duration(1-ages) * 700 * time.Millisecond)
 				c.readyAge = ageBucket(c.readyAt, rankNow)
 			}
-			return c
+			c.restarts = rapid.Int32Range(0, 1).Draw(t, name+" restarts")
+			c.createdAt = rankNow.Add(-time.Duration(rapid.IntRange(1, 2).Draw(t, name+" age")) * time.Second)
+			c.age = ageBucket(c.createdAt, rankNow)
+			return RankLooks{candidate: c, neighbours: &c.onNode}
 		}
 		a, b := draw("a"), draw("b")
-		ka, kb := a.key(0), b.key(1)
-		_, want := compare(&a, &b)
+		kin := int32(1)
+		if b.alike(&a.candidate) {
+			kin = 0
+		}
+		ages := agesAt(rankNow)
+		ka, kb := a.key(0, 0, &ages), b.key(1, kin, &ages)
+		_, want := compare(&a.candidate, &b.candidate)
 		if got, decided := ka.compare(&kb); decided && got != want {
 			t.Fatalf("the key says %d, the rules %d", got, want)
 		}
@@ -214,7 +222,8 @@ func TestVictimsAreMinimal(t *testing.T) {
 			}
 			count := onNode[pod.Spec.NodeName]
 			stays := LatestVersion.LookAtRank(pod, &count)
-			stays.set(agesAt(rankNow))
+			ages := agesAt(rankNow)
+			stays.set(&ages)
 			for i := range victims.Pods {
 				if rule, order := compare(&stays.candidate, &victims.ranked[i]); order < 0 {
 					t.Fatalf("%s stays but goes before victim %s by %s", pod.Name, victims.Pods[i].Name, rule)

@@ -53,15 +53,20 @@ type PodCounts struct{ Active, Labeled, Ready, Available int32 }
 
 // Count adds one active pod to the counts.
 func (v Version) Count(counts *PodCounts, pod PodLooks, minReadySeconds int32, now time.Time) {
-	counts.Active++
+	counts.Add(pod, pod.Ready && v.availableSince(pod.Since, minReadySeconds, now), 1)
+}
+
+// Add counts one active pod as so many; -1 takes it out again.
+func (c *PodCounts) Add(pod PodLooks, available bool, as int32) {
+	c.Active += as
 	if pod.Labeled {
-		counts.Labeled++
+		c.Labeled += as
 	}
 	if pod.Ready {
-		counts.Ready++
-		if v.availableSince(pod.Since, minReadySeconds, now) {
-			counts.Available++
-		}
+		c.Ready += as
+	}
+	if available {
+		c.Available += as
 	}
 }
 

@@ -28,7 +28,8 @@ type counted struct {
 	selector *metav1.LabelSelector
 	labels   map[string]string
 	sights   memory[sighting]
-	active   []*corev1.Pod // those of the last pass
+	total    total
+	active   []*corev1.Pod // those of the last pass that had to pick them
 	// related are all pods of a namespace, by the selectors they are held against.
 	selectors []*metav1.LabelSelector
 	related   map[string]*memory[relative]
@@ -43,6 +44,27 @@ type sighting struct {
 	terminating bool // asked to go, still running, and matching the selector
 	mine        bool // controlled by the ReplicaSet and matching: claimed without a write
 	looks       rollout.PodLooks
+}
+
+// total is what the sightings of a ReplicaSet's pods add up to. It is kept as
+// pods come, change and go, so that a pass does not count all of them again.
+type total struct {
+	// counts are those of the active pods; every ready one counts as available.
+	counts      rollout.PodCounts
+	terminating int32
+	unclaimed   int32 // active pods that are not the ReplicaSet's without a write
+}
+
+func (t *total) add(s sighting, as int32) {
+	switch {
+	case s.active:
+		t.counts.Add(s.looks, s.looks.Ready, as)
+		if !s.mine {
+			t.unclaimed += as
+		}
+	case s.terminating:
+		t.terminating += as
+	}
 }
 
 // relative is what a pod is to the ReplicaSets of one owner.
@@ -66,9 +88,16 @@ func (c *census) of(key engine.Key) *counted {
 	set := c.sets[key]
 	if set == nil {
 		set = &counted{}
+		set.startOver()
 		c.sets[key] = set
 	}
 	return set
+}
+
+// startOver forgets what was seen in the pods.
+func (c *counted) startOver() {
+	c.total = total{}
+	c.sights = memory[sighting]{forget: func(s sighting) { c.total.add(s, -1) }}
 }
 
 // look sees the pods, which are the ReplicaSet's in the cache, in their order.
@@ -76,17 +105,33 @@ func (c *census) of(key engine.Key) *counted {
 func (c *counted) look(rs *appsv1.ReplicaSet, selector labels.Selector, pods []*corev1.Pod) []sighting {
 	var last match
 	if c.selector != rs.Spec.Selector || !sameMap(c.labels, rs.Spec.Template.Labels) {
-		c.selector, c.labels, c.sights = rs.Spec.Selector, rs.Spec.Template.Labels, memory[sighting]{}
+		c.selector, c.labels = rs.Spec.Selector, rs.Spec.Template.Labels
+		c.startOver()
 	}
-	return c.sights.recall(pods, func(pod *corev1.Pod) sighting { return see(rs, last.of(pod, selector), pod) })
+	return c.sights.recall(pods, func(pod *corev1.Pod) sighting {
+		s := see(rs, last.of(pod, selector), pod)
+		c.total.add(s, 1)
+		return s
+	})
 }
 
-// keep takes the active pods of a pass, whose room is the next one's.
-func (c *counted) keep(active []*corev1.Pod) {
-	if n := len(active); n < len(c.active) {
-		clear(c.active[n:])
+// pick returns those of the pods last looked at that are active. The result
+// belongs to the census until the next pass over the same key.
+func (c *counted) pick() []*corev1.Pod {
+	if int(c.total.counts.Active) == len(c.sights.pods) {
+		return slices.Clip(c.sights.pods)
 	}
-	c.active = active
+	last := c.active
+	c.active = slices.Grow(last[:0], int(c.total.counts.Active))
+	for i := range c.sights.read {
+		if c.sights.read[i].active {
+			c.active = append(c.active, c.sights.pods[i])
+		}
+	}
+	if n := len(c.active); n < len(last) { // no pod that is gone is held on to
+		clear(last[n:])
+	}
+	return slices.Clip(c.active)
 }
 
 // relateTo forgets who was related when it was to other ReplicaSets, or to

@@ -5,7 +5,6 @@ package replicaset
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -130,25 +129,17 @@ type podsOf struct {
 // pods returns the active pods that are the ReplicaSet's or nobody's, and
 // counts its terminating ones.
 func (c *Controller) pods(cache engine.Cache, rs *appsv1.ReplicaSet, selector labels.Selector) podsOf {
-	owned, set := cache.PodsOf(rs.Namespace, rs.Name, rs.UID), c.census.of(keyOf(rs))
-	out := podsOf{mine: true, sights: set.look(rs, selector, owned), active: slices.Grow(set.active[:0], len(owned))}
-	for i, pod := range owned {
-		s := &out.sights[i]
-		switch {
-		case s.active:
-			out.active = append(out.active, pod)
-			out.mine = out.mine && s.mine
-			c.version.Count(&out.counts, s.looks, 0, time.Time{})
-		case s.terminating:
-			out.terminating++
-		}
+	set := c.census.of(keyOf(rs))
+	sights := set.look(rs, selector, cache.PodsOf(rs.Namespace, rs.Name, rs.UID))
+	out := podsOf{
+		active: set.pick(), terminating: set.total.terminating, mine: set.total.unclaimed == 0,
+		sights: sights, counts: set.total.counts,
 	}
 	for _, pod := range cache.OrphanPods(rs.Namespace) {
 		if rollout.IsPodActive(pod) {
 			out.active, out.mine = append(out.active, pod), false
 		}
 	}
-	set.keep(out.active)
 	return out
 }
 
