@@ -28,9 +28,8 @@ type recorder struct {
 	event     corev1.Event    // the one being written; client-go's filters keep none
 	pending   line[said]
 	writing   bool
-	// unheard are events that were dropped, of which the aggregator has not heard yet.
-	unheard []dropped
-	hearing time.Time // what the aggregator takes for the present
+	crowds    map[similarity]*crowd
+	hearing   time.Time // what the aggregator takes for the present
 }
 
 // What client-go's recorders keep and allow (tools/record/events_cache.go).
@@ -63,16 +62,10 @@ func (s *said) event(component string) corev1.Event {
 	}
 }
 
-// dropped is an event that the spam filter did not let through.
-type dropped struct {
-	said
-	when time.Time
-}
-
 var _ engine.Recorder = &recorder{}
 
 func newRecorder(a *actor, component string, l *limiter) *recorder {
-	r := &recorder{actor: a, component: component, limiter: l, observed: map[string]bool{}}
+	r := &recorder{actor: a, component: component, limiter: l, observed: map[string]bool{}, crowds: map[similarity]*crowd{}}
 	r.similar = record.NewEventAggregator(eventCacheSize, record.EventAggregatorByReasonFunc, record.EventAggregatorByReasonMessageFunc,
 		maxSimilar, similarSeconds, &hearing{r})
 	r.spam = record.NewEventSourceObjectSpamFilter(eventCacheSize, spamBurst, spamQPS, &a.world.loop, spamKey)
@@ -108,34 +101,19 @@ func (r *recorder) Event(object runtime.Object, eventType, reason, message strin
 func (r *recorder) drain(t *task) {
 	for r.pending.len() > 0 && !t.dead {
 		next := r.pending.pop()
-		now := t.world.loop.Now()
+		d := dropped{next, t.world.loop.Now()}
+		c := r.crowdOf(&next)
 		if r.event = next.event(r.component); r.spam.Filter(&r.event) {
-			r.unheard = append(r.unheard, dropped{next, now})
+			if c.drop(d); len(c.unheard) > mostUnheard || len(r.crowds) > eventCacheSize {
+				r.catchUp(c)
+			}
 			continue
 		}
-		for i := range r.unheard {
-			r.event = r.unheard[i].event(r.component)
-			r.aggregate(r.unheard[i].when)
-		}
-		r.unheard = r.unheard[:0]
-		r.event = next.event(r.component)
-		event, again := r.aggregate(now)
+		r.catchUp(c)
+		event, again := r.hear(c, &d)
 		r.write(t, next, event, again)
 	}
 	r.writing = false
-}
-
-// aggregate has the aggregator hear of the event at hand, which comes first to
-// it in client-go: what is dropped behind it counts as similar to what is not.
-// It takes longer than the filter, whose answer does not depend on it, so that
-// of dropped events it hears only when one is let through. again says that the
-// event stands in the API already.
-func (r *recorder) aggregate(when time.Time) (event *corev1.Event, again bool) {
-	r.hearing = when
-	event, key := r.similar.EventAggregate(&r.event)
-	again = r.observed[key]
-	r.observed[key] = true
-	return event, again
 }
 
 // spamKey is what the filter counts by: the source, of which a recorder has one,

@@ -32,7 +32,7 @@ func TestAggregatorHearsLater(t *testing.T) {
 			func(e *corev1.Event) string { return e.Source.Component + "/" + e.InvolvedObject.Name })
 		var want []string
 		for n := range rapid.IntRange(1, 120).Draw(t, "events") {
-			pause := rapid.SampledFrom([]time.Duration{0, 0, 0, 0, time.Second, 301 * time.Second, 601 * time.Second}).Draw(t, "pause")
+			pause := rapid.SampledFrom([]time.Duration{0, 0, 0, 0, time.Second, 301 * time.Second, 600 * time.Second, 601 * time.Second}).Draw(t, "pause")
 			if err := w.Advance(t.Context(), pause); err != nil {
 				t.Fatal(err)
 			}
