@@ -48,19 +48,19 @@ func (w *World) under(cause trace.Seq, fn func()) {
 // runs under the cause of the change.
 func (a *actor) watch(resource string, handle func(engine.Change)) {
 	k, s, l := kindByResource[resource], a.world.store, &a.world.loop
-	w := a.open(k, a.cache.table(k), handle)
+	w := a.open(k, a.cache.table(k), func(c engine.Change, _ int) { handle(c) })
 	// A list has a version even when nothing is in it, and counts as that new.
 	listed := strconv.FormatUint(max(s.revision, 1), 10)
 	l.soon(func() { w.table.synced = listed })
 }
 
 // follow is watch without a cache.
-func (a *actor) follow(resource string, handle func(engine.Change)) {
+func (a *actor) follow(resource string, handle func(engine.Change, int)) {
 	a.open(kindByResource[resource], nil, handle)
 }
 
 // open begins a stream: what exists, and whatever is written from now on.
-func (a *actor) open(k *kind, into *table, handle func(engine.Change)) *watch {
+func (a *actor) open(k *kind, into *table, handle func(engine.Change, int)) *watch {
 	s, l := a.world.store, &a.world.loop
 	w := newWatch(a, k, into, handle)
 	s.watches[k.place] = append(s.watches[k.place], w)

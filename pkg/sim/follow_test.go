@@ -19,6 +19,9 @@ type onlooker struct {
 	follow bool
 	h      *Hands
 	seen   []string
+
+	numbers map[string]int // by name
+	wrong   []string
 }
 
 func (o *onlooker) Name() string { return o.name }
@@ -26,9 +29,31 @@ func (o *onlooker) Name() string { return o.name }
 func (o *onlooker) Start(h *Hands) {
 	o.h = h
 	if o.follow {
-		h.Follow(Pods, o.observe)
+		h.Follow(Pods, func(c engine.Change, number int) {
+			o.observe(c)
+			o.number(c, number)
+		})
 	} else {
 		h.Watch(Pods, o.observe)
+	}
+}
+
+// number holds what it is told of an object's number against what it was told before.
+func (o *onlooker) number(c engine.Change, number int) {
+	is := c.New.(Object)
+	for name, other := range o.numbers {
+		if (name == is.GetName()) != (other == number) {
+			o.wrong = append(o.wrong, fmt.Sprintf("%s has %d, %s %d", is.GetName(), number, name, other))
+		}
+	}
+	o.numbers[is.GetName()] = number
+	stored, there := o.h.Numbered(Pods, number)
+	byName, known := o.h.Stored().Get(Pods, is.GetNamespace(), is.GetName())
+	if there != known || there && stored != byName {
+		o.wrong = append(o.wrong, fmt.Sprintf("%d is %v, %s %v", number, stored, is.GetName(), byName))
+	}
+	if found, ok := o.h.Number(Pods, is.GetNamespace(), is.GetName()); !ok || found != number {
+		o.wrong = append(o.wrong, fmt.Sprintf("%s is found under %d, want %d", is.GetName(), found, number))
 	}
 }
 
@@ -43,7 +68,7 @@ func (o *onlooker) observe(c engine.Change) {
 
 // One who follows a resource is told the same as one who watches it, and has no cache.
 func TestFollow(t *testing.T) {
-	watching, following := &onlooker{name: "watching"}, &onlooker{name: "following", follow: true}
+	watching, following := &onlooker{name: "watching"}, &onlooker{name: "following", follow: true, numbers: map[string]int{}}
 	w := New(Config{Timing: ClusterTiming(), Plugins: []Plugin{watching, following}})
 	pod := func(name string) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "web"}}}}
@@ -75,6 +100,9 @@ func TestFollow(t *testing.T) {
 	}
 	if len(watching.seen) < 10 || !slices.Equal(watching.seen, following.seen) {
 		t.Errorf("watching %q\nfollowing %q", watching.seen, following.seen)
+	}
+	if len(following.numbers) != 3 || len(following.wrong) > 0 {
+		t.Errorf("numbers %v: %q", following.numbers, following.wrong)
 	}
 	if got := following.h.Cached().List(Pods, ""); len(got) > 0 {
 		t.Errorf("%d pods are kept for who follows", len(got))

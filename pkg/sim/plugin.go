@@ -121,8 +121,31 @@ func (h *Hands) Under(cause trace.Seq, fn func()) { h.actor.world.under(cause, f
 func (h *Hands) Watch(resource string, fn func(engine.Change)) { h.actor.watch(resource, fn) }
 
 // Follow is Watch for those who keep for themselves what they need to know:
-// Cached has nothing of the resource.
-func (h *Hands) Follow(resource string, fn func(engine.Change)) { h.actor.follow(resource, fn) }
+// Cached has nothing of the resource. number is where to keep it: small, the
+// same for all changes of an object, and after its deletion that of another
+// only if it has the same name.
+func (h *Hands) Follow(resource string, fn func(c engine.Change, number int)) {
+	h.actor.follow(resource, fn)
+}
+
+// Number is that of an object by name, as Follow gives it; false when nothing
+// ever had the name.
+func (h *Hands) Number(resource, namespace, name string) (int, bool) {
+	k := resourceKind(resource)
+	if k == nil {
+		return 0, false
+	}
+	return h.actor.world.store.numbers[k.place].find(namespace, name)
+}
+
+// Numbered is what is stored under a number that Follow gave.
+func (h *Hands) Numbered(resource string, number int) (Object, bool) {
+	k := resourceKind(resource)
+	if k == nil {
+		return nil, false
+	}
+	return h.actor.world.store.table(k).numbered(number)
+}
 
 // Cached reads what this plugin's watches have delivered so far.
 func (h *Hands) Cached() Reader { return h.actor.cache }

@@ -47,6 +47,12 @@ func (n *numbers) find(namespace, name string) (int, bool) {
 	return number, ok
 }
 
+// expect notes that a name is about to be asked for.
+func (n *numbers) expect(namespace, name string, number int) {
+	n.in(namespace)
+	n.name, n.number, n.known = name, number, true
+}
+
 // of is the number of an object's name, a new one if it has none.
 func (n *numbers) of(o Object) int {
 	namespace, name := o.GetNamespace(), o.GetName()
@@ -86,41 +92,38 @@ type entry struct {
 // list holds objects in the order in which they came. Removal leaves a hole;
 // holes are closed when they outnumber the rest.
 type list struct {
-	items []listed
-	live  int
-	which int // its place in entry.lists
-}
-
-// listed is an object in a list, there itself so that reading a list looks nowhere else.
-type listed struct {
-	obj   Object // nil for a hole
-	entry *entry
+	objs    []Object // nil for a hole; here itself, so that reading a list looks nowhere else
+	entries []*entry // of each
+	live    int
+	which   int // its place in entry.lists
 }
 
 func (l *list) add(e *entry) {
-	e.lists[l.which], e.at[l.which] = l, len(l.items)
-	l.items = append(l.items, listed{e.obj, e})
+	e.lists[l.which], e.at[l.which] = l, len(l.objs)
+	l.objs, l.entries = append(l.objs, e.obj), append(l.entries, e)
 	l.live++
 }
 
 func (l *list) remove(e *entry) {
-	l.items[e.at[l.which]] = listed{}
+	at := e.at[l.which]
+	l.objs[at], l.entries[at] = nil, nil
 	l.live--
-	if len(l.items) > 32 && l.live < len(l.items)/2 {
+	if len(l.objs) > 32 && l.live < len(l.objs)/2 {
 		l.close()
 	}
 }
 
 func (l *list) close() {
-	kept := l.items[:0]
-	for _, it := range l.items {
-		if it.obj != nil {
-			it.entry.at[l.which] = len(kept)
-			kept = append(kept, it)
+	objs, entries := l.objs[:0], l.entries[:0]
+	for i, obj := range l.objs {
+		if obj != nil {
+			l.entries[i].at[l.which] = len(objs)
+			objs, entries = append(objs, obj), append(entries, l.entries[i])
 		}
 	}
-	clear(l.items[len(kept):])
-	l.items = kept
+	clear(l.objs[len(objs):])
+	clear(l.entries[len(entries):])
+	l.objs, l.entries = objs, entries
 }
 
 // owned names a controller: pods are found by it as upstream's podController index does.
@@ -234,6 +237,16 @@ func (t *table) get(namespace, name string) (Object, bool) {
 	return t.entries[number].obj, true
 }
 
+// numbered is get by number. The store expects to be asked for the name next.
+func (t *table) numbered(number int) (Object, bool) {
+	if number >= len(t.entries) || t.entries[number] == nil {
+		return nil, false
+	}
+	o := t.entries[number].obj
+	t.numbers.expect(o.GetNamespace(), o.GetName(), number)
+	return o, true
+}
+
 // set stores an object under the number of its name and returns what it replaces.
 func (t *table) set(number int, o Object) (old Object) {
 	for number >= len(t.entries) {
@@ -244,7 +257,7 @@ func (t *table) set(number int, o Object) (old Object) {
 		e.obj = o
 		for i, l := range e.lists {
 			if l != nil {
-				l.items[e.at[i]].obj = o
+				l.objs[e.at[i]] = o
 			}
 		}
 		if !sameOwners(old, o) && ownerOf(old) != ownerOf(o) {
@@ -323,8 +336,8 @@ func into[T Object](out []T, l *list) []T {
 		return out
 	}
 	out = slices.Grow(out, l.live)
-	for i := range l.items {
-		if obj := l.items[i].obj; obj != nil {
+	for _, obj := range l.objs {
+		if obj != nil {
 			out = append(out, obj.(T))
 		}
 	}

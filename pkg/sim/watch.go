@@ -13,7 +13,7 @@ type watch struct {
 	actor    *actor
 	resource string
 	table    *table // what has been delivered; nil when nothing is kept of it
-	handle   func(engine.Change)
+	handle   func(c engine.Change, number int)
 
 	// The changes on their way. Only the oldest has an item in the loop; each
 	// keeps the place among the loop's items that it was sent at.
@@ -33,7 +33,7 @@ type sent struct {
 	ticket uint64
 }
 
-func newWatch(a *actor, k *kind, table *table, handle func(engine.Change)) *watch {
+func newWatch(a *actor, k *kind, table *table, handle func(engine.Change, int)) *watch {
 	w := &watch{actor: a, resource: k.resource, table: table, handle: handle, last: a.world.loop.now}
 	w.next.fn = w.arrive
 	return w
@@ -65,7 +65,7 @@ func (w *watch) arrive() {
 		w.await()
 	}
 	if w.table == nil {
-		w.pass(s.verb, s.obj, s.old)
+		w.pass(s.verb, s.number, s.obj, s.old)
 		return
 	}
 	w.deliver(s.verb, s.number, s.obj)
@@ -73,19 +73,19 @@ func (w *watch) arrive() {
 
 // pass tells the handler of a change that no cache keeps. The stream brings
 // every version in order, so that what was stored before was told before.
-func (w *watch) pass(verb engine.Verb, obj, old Object) {
+func (w *watch) pass(verb engine.Verb, number int, obj, old Object) {
 	c := engine.Change{Verb: verb, New: obj}
 	if old != nil {
 		c.Old = old
 	}
-	w.handle(c)
+	w.handle(c, number)
 }
 
 // deliver brings a change into the cache and then tells the handler, which
 // sees as Old what the cache held before.
 func (w *watch) deliver(verb engine.Verb, number int, obj Object) {
 	if w.table == nil {
-		w.pass(verb, obj, nil)
+		w.pass(verb, number, obj, nil)
 		return
 	}
 	w.table.synced = obj.GetResourceVersion()
@@ -99,5 +99,5 @@ func (w *watch) deliver(verb engine.Verb, number int, obj Object) {
 	if old != nil {
 		c.Old = old
 	}
-	w.handle(c)
+	w.handle(c, number)
 }

@@ -85,7 +85,7 @@ func (p *Plugin) observeAttachment(c engine.Change) {
 
 // observePod takes in a pod. One that has ended no longer uses its volumes:
 // its kubelet unmounts them before it says so.
-func (p *Plugin) observePod(c engine.Change) {
+func (p *Plugin) observePod(c engine.Change, _ int) {
 	pod, ok := c.New.(*corev1.Pod)
 	if !ok || len(pod.Spec.Volumes) == 0 || len(volume.Claims(pod)) == 0 {
 		return

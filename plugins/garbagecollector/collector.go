@@ -66,7 +66,7 @@ func (p *Plugin) Start(h *sim.Hands) {
 		}
 	}
 	for _, resource := range owning {
-		h.Follow(resource, func(c engine.Change) { p.observe(resource, c) })
+		h.Follow(resource, func(c engine.Change, _ int) { p.observe(resource, c) })
 	}
 }
 

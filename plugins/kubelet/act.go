@@ -88,7 +88,7 @@ func (k *Plugin) alive(key types.NamespacedName) *life {
 	if !ok {
 		return nil
 	}
-	l := k.lives[obj.GetUID()]
+	l := k.lifeOf(obj)
 	if l == nil || l.was.terminal() || !l.exitAt.IsZero() {
 		return nil
 	}

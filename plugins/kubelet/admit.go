@@ -56,7 +56,7 @@ func (k *Plugin) admit(pod *corev1.Pod) *refusal {
 
 // took says that a pod's kubelet has taken it up, and not to reject it.
 func (k *Plugin) took(pod *corev1.Pod) bool {
-	l := k.lives[pod.UID]
+	l := k.lifeOf(pod)
 	return l != nil && !l.refused
 }
 

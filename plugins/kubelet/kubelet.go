@@ -4,9 +4,11 @@
 package kubelet
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -23,7 +25,10 @@ const retryStatus = 10 * time.Second
 type Plugin struct {
 	profiles Profiles
 	h        *sim.Hands
-	lives    map[types.UID]*life
+	lives    sim.Known[life]
+	// outlived are lives whose pods went while their nodes were cut off, and
+	// whose names others have by now.
+	outlived []*life
 	// owners keeps, for each owner of revisions, the lives of its pods.
 	owners map[types.UID]*family
 	began  time.Time
@@ -36,7 +41,7 @@ type Plugin struct {
 
 // New makes the kubelets; profiles says how pods behave.
 func New(profiles Profiles) *Plugin {
-	return &Plugin{profiles: profiles, lives: map[types.UID]*life{}, owners: map[types.UID]*family{}, cut: map[string]bool{}}
+	return &Plugin{profiles: profiles, owners: map[types.UID]*family{}, cut: map[string]bool{}}
 }
 
 // Name is the actor in the trace.
@@ -51,21 +56,21 @@ func (k *Plugin) Start(h *sim.Hands) {
 	h.Follow(sim.Pods, k.observe)
 }
 
-func (k *Plugin) observe(c engine.Change) {
+func (k *Plugin) observe(c engine.Change, number int) {
 	pod, ok := c.New.(*corev1.Pod)
 	if !ok || k.cut[pod.Spec.NodeName] || c.Verb != engine.Deleted && (pod.Spec.NodeName == "" || goesOn(c.Old, pod)) {
 		return
 	}
-	l := k.lives[pod.UID]
+	l := k.life(number, pod.UID)
 	switch {
 	case c.Verb == engine.Deleted:
 		if l != nil {
 			k.bury(l)
 		}
 	case ended(pod):
-		k.finish(l, pod)
+		k.finish(l, number, pod)
 	case l == nil:
-		k.begin(pod)
+		k.begin(number, pod)
 	case pod.DeletionTimestamp != nil:
 		l.terminate(pod)
 	}
@@ -80,8 +85,8 @@ func goesOn(before runtime.Object, pod *corev1.Pod) bool {
 
 // begin takes up a pod that is bound to a node. Pods that were there when the
 // run began go on from where their status says they are.
-func (k *Plugin) begin(pod *corev1.Pod) {
-	l := k.newLife(pod)
+func (k *Plugin) begin(number int, pod *corev1.Pod) {
+	l := k.newLife(number, pod)
 	k.join(l, pod)
 	if assigned(pod) && !k.h.Settling() {
 		if no := k.admit(pod); no != nil {
@@ -103,7 +108,7 @@ func (k *Plugin) begin(pod *corev1.Pod) {
 
 // finish stops what was to become of a pod that is in a terminal phase now,
 // whoever put it there. One that was found so, deleted, is still to be removed.
-func (k *Plugin) finish(l *life, pod *corev1.Pod) {
+func (k *Plugin) finish(l *life, number int, pod *corev1.Pod) {
 	switch {
 	case l != nil:
 		for _, t := range []*sim.Timer{l.starting, l.readying, l.retry} {
@@ -114,15 +119,35 @@ func (k *Plugin) finish(l *life, pod *corev1.Pod) {
 		}
 		k.leave(l)
 	case pod.DeletionTimestamp != nil:
-		l = k.newLife(pod)
+		l = k.newLife(number, pod)
 		l.exiting = k.h.After(k.h.Latency(sim.RemovePod), l.remove)
 	}
 }
 
-func (k *Plugin) newLife(pod *corev1.Pod) *life {
-	l := &life{k: k, key: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, uid: pod.UID,
+// life is that of a pod; nil when it has none.
+func (k *Plugin) life(number int, uid types.UID) *life {
+	if l := k.lives.At(number); l != nil && l.uid == uid {
+		return l
+	}
+	return nil
+}
+
+// lifeOf is life for those who were not given the number.
+func (k *Plugin) lifeOf(pod metav1.Object) *life {
+	number, ok := k.h.Number(sim.Pods, pod.GetNamespace(), pod.GetName())
+	if !ok {
+		return nil
+	}
+	return k.life(number, pod.GetUID())
+}
+
+func (k *Plugin) newLife(number int, pod *corev1.Pod) *life {
+	l := &life{k: k, number: number, key: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, uid: pod.UID,
 		node: pod.Spec.NodeName, profile: k.profiles(pod), was: found(pod)}
-	k.lives[pod.UID] = l
+	if was := k.lives.At(number); was != nil {
+		k.outlived = append(k.outlived, was)
+	}
+	k.lives.Set(number, l)
 	if !ordinary(&pod.Spec, &l.profile) {
 		l.crew = newCrew(l, pod)
 	}
@@ -142,7 +167,12 @@ func (k *Plugin) boundAt(pod *corev1.Pod) time.Time {
 // bury forgets a pod whose object is gone.
 func (k *Plugin) bury(l *life) {
 	l.stopTimers()
-	delete(k.lives, l.uid)
+	l.buried = true
+	if k.lives.At(l.number) == l {
+		k.lives.Set(l.number, nil)
+	} else {
+		k.outlived = slices.DeleteFunc(k.outlived, func(o *life) bool { return o == l })
+	}
 	k.leave(l)
 }
 
@@ -150,7 +180,7 @@ func (k *Plugin) bury(l *life) {
 // resourceVersion, so that its writes never conflict; reading the truth just
 // before each write has the same effect.
 func (k *Plugin) latest(l *life) (*corev1.Pod, bool) {
-	obj, ok := k.h.Stored().Get(sim.Pods, l.key.Namespace, l.key.Name)
+	obj, ok := k.h.Numbered(sim.Pods, l.number)
 	if !ok {
 		return nil, false
 	}

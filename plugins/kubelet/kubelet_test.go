@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 	"github.com/rollout-sim/kubectl-rollout-sim/plugins/internal/script"
 	"github.com/rollout-sim/kubectl-rollout-sim/plugins/kubelet"
 )
@@ -69,11 +70,16 @@ func TestScripts(t *testing.T) {
 	act := func(_ *sim.Hands, args script.Args) error {
 		return k.Act("default", args["pod"], kubelet.Act{Do: kubelet.Deed(args["deed"]), Reason: args["reason"], Message: args["message"]})
 	}
+	reach := func(do func(node string) trace.Seq) func(*sim.Hands, script.Args) error {
+		return func(_ *sim.Hands, args script.Args) error { do(args["node"]); return nil }
+	}
 	script.Run(t, "testdata", script.Case{
 		Plugins: func(*testing.T, script.Args) []sim.Plugin {
 			k = kubelet.New(kubelet.Rules(rules(), kubelet.Profile{}))
 			return []sim.Plugin{k}
 		},
-		Acts: map[string]func(*sim.Hands, script.Args) error{"act": act},
+		Acts: map[string]func(*sim.Hands, script.Args) error{
+			"act": act, "cut": reach(func(node string) trace.Seq { return k.Disconnect(node) }), "back": reach(func(node string) trace.Seq { return k.Connect(node) }),
+		},
 	})
 }

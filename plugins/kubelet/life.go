@@ -24,6 +24,8 @@ type life struct {
 	k       *Plugin
 	key     types.NamespacedName
 	uid     types.UID
+	number  int  // the pod's
+	buried  bool // its pod is known to be gone
 	node    string
 	profile Profile
 	was     state // as last published

@@ -57,12 +57,13 @@ func (k *Plugin) findCut() {
 
 // catchUp brings a kubelet and a pod's object together.
 func (k *Plugin) catchUp(pod *corev1.Pod) {
-	l := k.lives[pod.UID]
+	number, _ := k.h.Number(sim.Pods, pod.Namespace, pod.Name)
+	l := k.life(number, pod.UID)
 	switch {
 	case l == nil && !ended(pod):
-		k.begin(pod)
+		k.begin(number, pod)
 	case l == nil || ended(pod):
-		k.finish(l, pod)
+		k.finish(l, number, pod)
 	case l.was.terminal():
 		if k.set(l, l.was); pod.DeletionTimestamp != nil {
 			l.exiting = k.h.After(k.h.Latency(sim.CallLatency), l.remove)
@@ -77,7 +78,7 @@ func (k *Plugin) catchUp(pod *corev1.Pod) {
 // buryMissed forgets the pods whose objects went while the node was cut off.
 func (k *Plugin) buryMissed(node string) {
 	var missed []*life
-	for _, l := range k.lives {
+	for _, l := range append(k.lives.All(), k.outlived...) {
 		if _, there := k.latest(l); !there && l.node == node {
 			missed = append(missed, l)
 		}

@@ -21,7 +21,7 @@ func (k *Plugin) watchVolumes() {
 		k.unmounted = nil
 		for _, u := range waiting {
 			switch {
-			case k.lives[u.l.uid] != u.l || !u.l.exitAt.IsZero():
+			case u.l.buried || !u.l.exitAt.IsZero():
 			case volume.Attached(k.h.Stored(), u.pod, u.l.node):
 				u.l.start(k.h.Now())
 			default:

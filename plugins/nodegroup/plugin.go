@@ -84,7 +84,7 @@ func (p *Plugin) Start(h *sim.Hands) {
 	if !h.Instant() {
 		p.origin = p.origin.Add(time.Duration(h.Rand().Int64N(int64(scanInterval))))
 	}
-	h.Follow(sim.Pods, func(c engine.Change) {
+	h.Follow(sim.Pods, func(c engine.Change, _ int) {
 		if pod, ok := c.New.(*corev1.Pod); ok && c.Verb != engine.Deleted && waits(pod) {
 			p.wake()
 		}

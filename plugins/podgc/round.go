@@ -17,8 +17,9 @@ import (
 // service, pods of nodes that are gone, deleted pods that never got a node.
 func (p *Plugin) round() {
 	p.next = nil
-	var pods []*corev1.Pod
-	for _, obj := range p.h.Stored().List(sim.Pods, "") {
+	stored := p.h.Stored().List(sim.Pods, "")
+	pods := make([]*corev1.Pod, 0, len(stored))
+	for _, obj := range stored {
 		if pod, ok := obj.(*corev1.Pod); ok && !p.asked[pod.UID] {
 			pods = append(pods, pod)
 		}

@@ -122,7 +122,7 @@ func (p *Plugin) book(req *sim.Request) *book {
 	return b
 }
 
-func (p *Plugin) observe(c engine.Change) {
+func (p *Plugin) observe(c engine.Change, _ int) {
 	pod, ok := c.New.(*corev1.Pod)
 	if !ok {
 		return

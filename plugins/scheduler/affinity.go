@@ -167,13 +167,13 @@ func (o *outlook) finds(n *node) bool {
 
 // scoreInterPod adds up what the pods at a node's places are worth to the pod,
 // and it to them (interpodaffinity/scoring.go).
-func scoreInterPod(p *pending, nodes []*node, points []int64) bool {
+func scoreInterPod(p *pending, fits []feasible, points []int64) bool {
 	if len(p.view.liked) == 0 {
 		return false
 	}
-	for i, n := range nodes {
+	for i := range fits {
 		for _, t := range p.view.liked {
-			points[i] += t.on(n)
+			points[i] += t.at(t.top.of[fits[i].slot])
 		}
 	}
 	least, most := slices.Min(points), slices.Max(points)

@@ -52,10 +52,10 @@ func over(world sim.Reader, v rollout.Version) *Plugin {
 			s.cluster.setNode(n)
 		}
 	}
-	for _, obj := range world.List(sim.Pods, "") {
+	for number, obj := range world.List(sim.Pods, "") {
 		other, ok := obj.(*corev1.Pod)
 		if ok && other.Spec.NodeName != "" && other.Status.Phase != corev1.PodSucceeded && other.Status.Phase != corev1.PodFailed {
-			s.cluster.place(other, other.Spec.NodeName, false)
+			s.cluster.place(number, other, other.Spec.NodeName, false)
 		}
 	}
 	return s
@@ -64,9 +64,10 @@ func over(world sim.Reader, v rollout.Version) *Plugin {
 func (s *Plugin) assess(p *pending) []Assessment {
 	order := s.cluster.sorted()
 	out := make([]Assessment, len(order))
-	var fits []*node
+	var fits []feasible
 	var places []int
-	for i, n := range order {
+	for i := range order {
+		n := order[i].node
 		out[i].Node = n.name
 		if p.barred != "" {
 			out[i].Reasons, out[i].Unresolvable = []string{p.barred}, true
@@ -76,7 +77,7 @@ func (s *Plugin) assess(p *pending) []Assessment {
 			out[i].Reasons, out[i].Unresolvable = r.reasons, r.unresolvable
 			continue
 		}
-		fits, places = append(fits, n), append(places, i)
+		fits, places = append(fits, n.feasible()), append(places, i)
 	}
 	if len(fits) > 1 {
 		for i, total := range s.score(p, fits) {

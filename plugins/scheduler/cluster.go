@@ -16,10 +16,10 @@ import (
 type cluster struct {
 	world      sim.Reader // all other objects
 	nodes      map[string]*node
-	order      []*node // those with a Node object, zones interleaved
-	stale      bool    // order is out of date
-	slots      int     // given to nodes so far
-	pods       map[types.UID]*placed
+	order      []spot // of the nodes with a Node object, zones interleaved
+	stale      bool   // order is out of date
+	slots      int    // given to nodes so far
+	pods       sim.Known[placed]
 	groups     map[groupKey]*group
 	all        []*group // in the order in which they came
 	recent     map[*corev1.Container]*group
@@ -38,12 +38,10 @@ type cluster struct {
 }
 
 // node is one node with what is taken of it. Pods may name a node that has no
-// object: they are counted, but nothing is placed there. What each look at a
-// node reads stands first, since hundreds of nodes are looked at for a pod.
+// object: they are counted, but nothing is placed there.
 type node struct {
-	room      appraisal
-	nominated []*entry // pods that wait for others to make room for them here
-	slot      int      // its place in the counts of groups
+	*spot
+	own spot // where it stands as long as it is not in the order
 	bars
 	name        string
 	obj         *corev1.Node
@@ -57,6 +55,16 @@ type node struct {
 	groups      map[*group]int // pods, by group
 	pods        []*placed
 	images      []string
+	nominated   []*entry // pods that wait for others to make room for them here
+}
+
+// spot is what each search and each score read of a node. Those of an order lie
+// side by side, since hundreds of them are read for a pod.
+type spot struct {
+	node      *node
+	room      appraisal
+	slot      int  // the node's place in the counts of groups
+	contested bool // the node has nominated pods
 }
 
 // bars are what keeps pods off a node: a cordon and hard taints, or, if other
@@ -94,6 +102,8 @@ func (c *cluster) bar(b bars, sign int) {
 
 // placed is a pod on a node.
 type placed struct {
+	number int
+	uid    types.UID
 	pod    *corev1.Pod
 	node   *node
 	group  *group
@@ -108,7 +118,7 @@ type placed struct {
 
 func newCluster(world sim.Reader) *cluster {
 	return &cluster{
-		world: world, nodes: map[string]*node{}, pods: map[types.UID]*placed{}, groups: map[groupKey]*group{},
+		world: world, nodes: map[string]*node{}, groups: map[groupKey]*group{},
 		recent: map[*corev1.Container]*group{}, topologies: map[topologyID]*topology{}, images: map[string]*image{},
 		claims: map[string]int{}, ranks: map[int32]int{}, needs: map[*corev1.Container]*need{},
 	}
@@ -119,7 +129,9 @@ func (c *cluster) node(name string) *node {
 	if ok {
 		return n
 	}
-	n = &node{name: name, slot: c.slots, ports: ports{}, groups: map[*group]int{}}
+	n = &node{name: name, ports: ports{}, groups: map[*group]int{}}
+	n.own = spot{node: n, slot: c.slots}
+	n.spot = &n.own
 	c.slots++
 	c.nodes[name] = n
 	for _, t := range c.topologies {
@@ -201,7 +213,7 @@ func (c *cluster) contribute(n *node, sign int) {
 }
 
 // sorted is the nodes in the order in which they are gone through.
-func (c *cluster) sorted() []*node {
+func (c *cluster) sorted() []spot {
 	if c.stale {
 		c.interleave()
 		c.stale = false
@@ -224,12 +236,23 @@ func (c *cluster) interleave() {
 		}
 		byZone[z] = append(byZone[z], n)
 	}
-	c.order = c.order[:0]
+	for i := range c.order {
+		c.order[i].node.leave()
+	}
+	c.order = make([]spot, 0, len(present))
 	for i := 0; len(c.order) < len(present); i++ {
 		for _, z := range zones {
 			if i < len(byZone[z]) {
-				c.order = append(c.order, byZone[z][i])
+				n := byZone[z][i]
+				c.order = append(c.order, *n.spot)
+				n.spot = &c.order[len(c.order)-1]
 			}
 		}
 	}
+}
+
+// leave has a node stand by itself, in no order.
+func (n *node) leave() {
+	n.own = *n.spot
+	n.spot = &n.own
 }

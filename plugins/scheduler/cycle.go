@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -32,7 +33,7 @@ type likeness struct {
 
 // cycle looks for a node for one pod.
 func (s *Plugin) cycle(e *entry) {
-	if s.queue.byUID[e.pod.UID] != e {
+	if !s.queue.has(e) {
 		return // deleted meanwhile
 	}
 	like := likeness{priority: e.priority}
@@ -126,27 +127,27 @@ func namedBy(t *corev1.NodeSelectorTerm) (names *[]string) {
 // search goes through the nodes from where the last search ended until enough
 // of them take the pod. A node that pods were removed from for its sake is
 // tried first.
-func (s *Plugin) search(p *pending, nominated string) ([]*node, []verdict) {
+func (s *Plugin) search(p *pending, nominated string) ([]feasible, []verdict) {
 	order := s.cluster.sorted()
 	if len(order) == 0 || p.barred != "" {
 		return nil, nil
 	}
 	if n, ok := s.cluster.nodes[nominated]; ok && n.obj != nil && s.takes(p, n) {
-		return append(s.fits[:0], n), nil
+		return append(s.fits[:0], n.feasible()), nil
 	}
 	enough := enoughOf(len(order))
 	fits, refusals := s.fits[:0], s.refusals[:0]
 	at, plain := s.next%len(order), p.plain()
 	for seen := 0; seen < len(order) && len(fits) < enough; seen++ {
-		n := order[at]
-		r, by := n.room.refusal, fitAt
-		if !plain || n.room.to != p.need || len(n.nominated) > 0 { // not known yet
-			r, by = s.check(p, n)
+		here := &order[at]
+		r, by := here.room.refusal, fitAt
+		if !plain || here.room.to != p.need || here.contested { // not known yet
+			r, by = s.check(p, here.node)
 		}
 		if r != nil {
-			refusals = append(refusals, verdict{n, r, by})
+			refusals = append(refusals, verdict{here.node, r, by})
 		} else {
-			fits = append(fits, n)
+			fits = append(fits, here.feasible())
 		}
 		if at++; at == len(order) {
 			at = 0
@@ -163,6 +164,16 @@ func enoughOf(nodes int) int {
 	percent := max(percentStart-nodes/nodesToPercent, leastPercent)
 	return max(nodes*percent/100, enoughNodes)
 }
+
+// feasible is a node that takes the pod, with what the scores read of it.
+type feasible struct {
+	node *node
+	slot int
+	room int64 // the scores about room together
+}
+
+// feasible is for a node that was just found to take a pod.
+func (s *spot) feasible() feasible { return feasible{s.node, s.slot, s.room.points} }
 
 // verdict is a node's refusal.
 type verdict struct {
@@ -189,7 +200,7 @@ func (s *Plugin) check(p *pending, n *node) (*refusal, int) {
 	if p.only != nil && !p.only[n.name] {
 		return notNamed, nodeAffinityAt
 	}
-	if len(n.nominated) > 0 {
+	if n.contested {
 		if r, by := s.checkWithNominated(p, n); r != nil {
 			return r, by
 		}
@@ -233,19 +244,20 @@ func (s *Plugin) checkWithNominated(p *pending, n *node) (*refusal, int) {
 
 // choose takes the node with the highest score, one of them at random when
 // several share it (schedule_one.go).
-func (s *Plugin) choose(p *pending, fits []*node) *node {
+func (s *Plugin) choose(p *pending, fits []feasible) *node {
 	if len(fits) == 1 {
-		return fits[0]
+		return fits[0].node
 	}
-	totals := s.score(p, fits)
-	best := slices.Max(totals)
-	tied := fits[:0]
-	for i, n := range fits {
-		if totals[i] == best {
-			tied = append(tied, n)
+	best, tied := int64(math.MinInt64), fits[:0]
+	for i, total := range s.score(p, fits) {
+		if total > best {
+			best, tied = total, fits[:0]
+		}
+		if total == best {
+			tied = append(tied, fits[i])
 		}
 	}
-	return tied[s.draw(len(tied))]
+	return tied[s.draw(len(tied))].node
 }
 
 // draw is a number below n, at random.
@@ -256,12 +268,23 @@ func (s *Plugin) draw(n int) int {
 	return s.h.Rand().IntN(n)
 }
 
-// score adds up the rules' points, weighted.
-func (s *Plugin) score(p *pending, fits []*node) []int64 {
+// score adds up the rules' points, weighted. The two about room weigh 1.
+func (s *Plugin) score(p *pending, fits []feasible) []int64 {
 	s.totals, s.points = slices.Grow(s.totals[:0], len(fits)), slices.Grow(s.points[:0], len(fits))
 	totals, points := s.totals[:len(fits)], s.points[:len(fits)]
-	clear(totals)
+	base := int64(0)
 	for _, rule := range s.scorers {
+		if rule.alike != nil && rule.alike(p) {
+			base += rule.weight * top
+		}
+	}
+	for i := range fits {
+		totals[i] = base + fits[i].room
+	}
+	for _, rule := range s.scorers {
+		if rule.alike != nil && rule.alike(p) {
+			continue
+		}
 		clear(points)
 		if rule.score(p, fits, points) {
 			for i := range totals {
@@ -279,14 +302,14 @@ func (s *Plugin) assign(e *entry, p *pending, n *node) {
 	if p.volumes != nil {
 		s.bindVolumes(p.volumes, n)
 	}
-	s.cluster.place(pod, name, true)
+	s.cluster.put(e.number, pod, n, p.group, true)
 	s.h.After(s.token()+s.h.Latency(sim.BindPod), func() {
 		bound, err := s.h.Bind(pod, name)
 		if err != nil {
 			s.unassign(e)
 			return
 		}
-		s.queue.drop(pod.UID)
+		s.queue.drop(e)
 		s.h.Emit(sim.RefOf(bound), trace.Scheduled{Node: name})
 		s.h.Event(bound, corev1.EventTypeNormal, "Scheduled", fmt.Sprintf("Successfully assigned %s/%s to %s", pod.Namespace, pod.Name, name))
 	})
@@ -319,11 +342,11 @@ func (s *Plugin) bindVolumes(v *volumes, n *node) {
 // unassign takes a choice back that the API server refused. A pod that is
 // still there is tried again.
 func (s *Plugin) unassign(e *entry) {
-	if p, ok := s.cluster.pods[e.pod.UID]; ok && p.assumed {
-		s.cluster.displace(e.pod.UID)
+	if p := s.cluster.placed(e.number, e.pod.UID); p != nil && p.assumed {
+		s.cluster.displace(p)
 		s.wake(change{what: podGone, pod: e.pod})
 	}
-	if s.queue.byUID[e.pod.UID] == e {
+	if s.queue.has(e) {
 		s.queue.retry(e, s.h.Now(), s.early())
 	}
 	s.pump()

@@ -45,16 +45,16 @@ const (
 
 // scoreImages prefers nodes that have the pod's images; the more nodes have
 // one, the more it counts (imagelocality/image_locality.go).
-func (c *cluster) scoreImages(p *pending, nodes []*node, points []int64) bool {
+func (c *cluster) scoreImages(p *pending, fits []feasible, points []int64) bool {
 	if len(c.images) == 0 {
 		return false
 	}
 	images := imagesOf(p)
 	ceiling := int64(largeImage * len(images))
-	for i, n := range nodes {
+	for i := range fits {
 		var sum int64
 		for _, name := range images {
-			if known := c.images[name]; known != nil && known.nodes[n] {
+			if known := c.images[name]; known != nil && known.nodes[fits[i].node] {
 				sum += int64(float64(known.size) * (float64(len(known.nodes)) / float64(len(c.order))))
 			}
 		}

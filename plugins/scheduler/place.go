@@ -6,24 +6,37 @@ import (
 	schedulinghelpers "k8s.io/component-helpers/scheduling/corev1"
 )
 
+// placed is a pod as it was placed; nil when it was not.
+func (c *cluster) placed(number int, uid types.UID) *placed {
+	if p := c.pods.At(number); p != nil && p.uid == uid {
+		return p
+	}
+	return nil
+}
+
 // place puts a pod on a node, or takes in a change of one that is there.
-func (c *cluster) place(pod *corev1.Pod, name string, assumed bool) {
+func (c *cluster) place(number int, pod *corev1.Pod, name string, assumed bool) {
 	live := pod.DeletionTimestamp == nil
 	g := c.groupOf(pod)
-	if p, ok := c.pods[pod.UID]; ok {
-		if p.node.name == name && p.group == g && !resized(pod) && (p.live == live || p.need == c.requests(pod)) {
+	if p := c.pods.At(number); p != nil {
+		if p.uid == pod.UID && p.node.name == name && p.group == g && !resized(pod) && (p.live == live || p.need == c.requests(pod)) {
 			if p.live != live {
 				c.revive(p, live)
 			}
 			p.pod, p.assumed = pod, p.assumed && assumed
 			return
 		}
-		c.displace(pod.UID)
+		c.displace(p)
 	}
+	c.put(number, pod, c.node(name), g, assumed)
+}
+
+// put is place for a pod that is on no node yet.
+func (c *cluster) put(number int, pod *corev1.Pod, n *node, g *group, assumed bool) {
 	c.version++
-	p := c.prepare(pod, c.node(name), g)
-	p.assumed = assumed
-	c.pods[pod.UID] = p
+	p := c.prepare(pod, n, g)
+	p.number, p.uid, p.assumed = number, pod.UID, assumed
+	c.pods.Set(number, p)
 	p.enter()
 	c.count(p, 1)
 }
@@ -63,18 +76,13 @@ func (c *cluster) prepare(pod *corev1.Pod, n *node, g *group) *placed {
 	return &placed{pod: pod, node: n, group: g, need: c.requests(pod), ports: hostPorts(pod), claims: claimsOf(pod), live: pod.DeletionTimestamp == nil}
 }
 
-// displace takes a pod off its node; it reports whether the pod was on one.
-func (c *cluster) displace(uid types.UID) bool {
-	p, ok := c.pods[uid]
-	if !ok {
-		return false
-	}
+// displace takes a pod off its node.
+func (c *cluster) displace(p *placed) {
 	c.version++
-	delete(c.pods, uid)
+	c.pods.Set(p.number, nil)
 	c.count(p, -1)
 	p.exit()
 	c.discard(p.node)
-	return true
 }
 
 // count adds a pod to everything that is counted, or takes it out again.

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
 
@@ -31,6 +32,7 @@ const (
 
 // entry is one pod in the queue.
 type entry struct {
+	number   int
 	pod      *corev1.Pod
 	priority int32
 	since    time.Time // when it was last put into the queue
@@ -56,23 +58,32 @@ type blockers uint16
 // queue is the pods without a node: the active ones by priority and
 // then age, those that back off, and those that nothing can be done for yet.
 type queue struct {
-	byUID   map[types.UID]*entry
+	all     sim.Known[entry]
 	ready   byRank
 	resting []*entry // backing off, in the order in which they came
 	stuck   []*entry // unschedulable, likewise
 	seq     uint64
 }
 
-func newQueue() *queue { return &queue{byUID: map[types.UID]*entry{}} }
+// entry is that of a pod; nil when it has none.
+func (q *queue) entry(number int, uid types.UID) *entry {
+	if e := q.all.At(number); e != nil && e.pod.UID == uid {
+		return e
+	}
+	return nil
+}
+
+// has says whether an entry has not been dropped.
+func (q *queue) has(e *entry) bool { return q.all.At(e.number) == e }
 
 // add takes in a new pod.
-func (q *queue) add(pod *corev1.Pod, now time.Time, cause trace.Seq) {
+func (q *queue) add(number int, pod *corev1.Pod, now time.Time, cause trace.Seq) {
 	q.seq++
-	e := &entry{pod: pod, since: now, seq: q.seq, cause: cause}
+	e := &entry{number: number, pod: pod, since: now, seq: q.seq, cause: cause}
 	if pod.Spec.Priority != nil {
 		e.priority = *pod.Spec.Priority
 	}
-	q.byUID[pod.UID] = e
+	q.all.Set(number, e)
 	q.activate(e)
 }
 
@@ -82,12 +93,11 @@ func (q *queue) activate(e *entry) {
 }
 
 // drop takes a pod out wherever it stands.
-func (q *queue) drop(uid types.UID) {
-	e, ok := q.byUID[uid]
-	if !ok {
+func (q *queue) drop(e *entry) {
+	if !q.has(e) {
 		return
 	}
-	delete(q.byUID, uid)
+	q.all.Set(e.number, nil)
 	same := func(o *entry) bool { return o == e }
 	switch e.standing {
 	case active:

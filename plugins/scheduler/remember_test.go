@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,8 +29,8 @@ func TestRemembered(t *testing.T) {
 		pod := d.pod(d.IntN(templates))
 		p := old.read(pod)
 		for i, f := range old.filters {
-			for _, n := range old.cluster.sorted() {
-				if p.heard&(1<<i) == 0 && f.refuses(p, n) != nil {
+			for _, here := range old.cluster.sorted() {
+				if p.heard&(1<<i) == 0 && f.refuses(p, here.node) != nil {
 					t.Fatalf("step %d: filter %d has something to say", step, i)
 				}
 			}
@@ -74,9 +75,18 @@ func (d *drama) newcomer() *Plugin {
 		s.cluster.setNode(n)
 	}
 	for _, uid := range d.order {
-		s.cluster.place(d.pods[uid], d.pods[uid].Spec.NodeName, false)
+		s.cluster.place(number(uid), d.pods[uid], d.pods[uid].Spec.NodeName, false)
 	}
 	return s
+}
+
+// number is where a scheduler keeps a pod: the UIDs here are numbers.
+func number(uid types.UID) int {
+	n, err := strconv.Atoi(string(uid))
+	if err != nil {
+		panic(err) // a test's own mistake
+	}
+	return n
 }
 
 func (d *drama) change(s *Plugin) {
@@ -98,10 +108,10 @@ func (d *drama) change(s *Plugin) {
 		going := *d.pods[uid]
 		going.DeletionTimestamp = &metav1.Time{}
 		d.pods[uid] = &going
-		s.cluster.place(&going, going.Spec.NodeName, false)
+		s.cluster.place(number(uid), &going, going.Spec.NodeName, false)
 	case what < 6 && len(d.order) > 0:
 		i := d.IntN(len(d.order))
-		s.cluster.displace(d.order[i])
+		s.cluster.displace(s.cluster.placed(number(d.order[i]), d.order[i]))
 		delete(d.pods, d.order[i])
 		d.order = slices.Delete(d.order, i, i+1)
 	default:
@@ -110,7 +120,7 @@ func (d *drama) change(s *Plugin) {
 		pod.UID = types.UID(fmt.Sprint(d.made))
 		pod.Spec.NodeName = d.nodes[d.IntN(len(d.nodes))].Name
 		d.pods[pod.UID], d.order = pod, append(d.order, pod.UID)
-		s.cluster.place(pod, pod.Spec.NodeName, false)
+		s.cluster.place(d.made, pod, pod.Spec.NodeName, false)
 	}
 }
 
@@ -154,4 +164,24 @@ var specs = func() (out [templates]corev1.PodSpec) {
 func (d *drama) pod(template int) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", Labels: map[string]string{"app": fmt.Sprint(template)}},
 		Spec: specs[template]}
+}
+
+// TestPlacedAnew: a pod that asks for something else is taken off its node and
+// put there again. Where it was all that is known of the node, the two are one
+// node still.
+func TestPlacedAnew(t *testing.T) {
+	d := drama{Rand: rand.New(rand.NewPCG(1, 2))}
+	c := d.stage().cluster
+	for range 2 {
+		pod := d.pod(0)
+		pod.UID, pod.Spec.Containers = "1", []corev1.Container{{Name: "other"}}
+		c.place(1, pod, "unheard-of", false)
+	}
+	p, n := c.placed(1, "1"), c.nodes["unheard-of"]
+	if p == nil || n == nil || p.node != n || n.count != 1 || len(n.pods) != 1 {
+		t.Errorf("pod %+v on node %+v", p, n)
+	}
+	if c.placed(1, "2") != nil {
+		t.Error("a namesake is placed as well")
+	}
 }

@@ -42,7 +42,7 @@ type Plugin struct {
 	refused map[likeness]answer
 
 	// Room for one cycle's work, kept for the next.
-	fits           []*node
+	fits           []feasible
 	refusals       []verdict
 	totals, points []int64
 }
@@ -58,7 +58,7 @@ func New(opts Options) *Plugin {
 	if opts.Burst == 0 {
 		opts.Burst = 100
 	}
-	return &Plugin{opts: opts, queue: newQueue(), refused: map[likeness]answer{}}
+	return &Plugin{opts: opts, queue: &queue{}, refused: map[likeness]answer{}}
 }
 
 // Name is the actor in the trace.
@@ -156,7 +156,7 @@ func matters(old, n *corev1.Node) bool {
 		!equality.Semantic.DeepEqual(old.Status.Images, n.Status.Images)
 }
 
-func (s *Plugin) observePod(c engine.Change) {
+func (s *Plugin) observePod(c engine.Change, number int) {
 	pod, ok := c.New.(*corev1.Pod)
 	if !ok {
 		return
@@ -164,42 +164,42 @@ func (s *Plugin) observePod(c engine.Change) {
 	over := c.Verb == engine.Deleted || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	switch {
 	case over:
-		s.drop(pod.UID)
-		if s.cluster.displace(pod.UID) {
+		s.drop(number, pod.UID)
+		if p := s.cluster.placed(number, pod.UID); p != nil {
+			s.cluster.displace(p)
 			s.wake(change{what: podGone, pod: pod})
 		}
 	case pod.Spec.NodeName != "":
-		s.drop(pod.UID)
+		s.drop(number, pod.UID)
 		before := s.cluster.version
-		s.cluster.place(pod, pod.Spec.NodeName, false)
+		s.cluster.place(number, pod, pod.Spec.NodeName, false)
 		if s.cluster.version != before {
 			s.wake(change{what: podPlaced, pod: pod})
 		}
 	default:
-		s.waiting(pod)
+		s.waiting(number, pod)
 	}
 }
 
 // drop takes a pod out of the queue.
-func (s *Plugin) drop(uid types.UID) {
-	if e, ok := s.queue.byUID[uid]; ok {
+func (s *Plugin) drop(number int, uid types.UID) {
+	if e := s.queue.entry(number, uid); e != nil {
 		s.nominate(e, "")
-		s.queue.drop(uid)
+		s.queue.drop(e)
 	}
 }
 
 // waiting takes in a pod without a node, or a change of one.
-func (s *Plugin) waiting(pod *corev1.Pod) {
-	e, queued := s.queue.byUID[pod.UID]
-	_, chosen := s.cluster.pods[pod.UID]
+func (s *Plugin) waiting(number int, pod *corev1.Pod) {
+	e, chosen := s.queue.entry(number, pod.UID), s.cluster.placed(number, pod.UID) != nil
 	switch {
 	case pod.DeletionTimestamp != nil || pod.Spec.SchedulerName != s.opts.SchedulerName:
-		s.drop(pod.UID)
+		s.drop(number, pod.UID)
 	case chosen || len(pod.Spec.SchedulingGates) > 0:
-	case queued:
+	case e != nil:
 		e.pod = pod
 	default:
-		s.queue.add(pod, s.h.Now(), s.h.Cause())
+		s.queue.add(number, pod, s.h.Now(), s.h.Cause())
 		s.pump()
 	}
 }

@@ -12,26 +12,21 @@ const top = 100
 // scorer is one rule by which nodes that passed all filters are compared.
 type scorer struct {
 	weight int64
+	// alike, when set, says that every node gets top.
+	alike func(p *pending) bool
 	// score fills in points from 0 to top for each node; it reports false when
 	// the rule has nothing to say about the pod.
-	score func(p *pending, nodes []*node, points []int64) bool
+	score func(p *pending, fits []feasible, points []int64) bool
 }
 
 // scorers are the default rules that can tell nodes apart here, with their
-// weights (apis/config/v1/default_plugins.go).
+// weights (apis/config/v1/default_plugins.go), but for the two about room: a
+// feasible node has their points.
 func (c *cluster) scorers() []scorer {
 	return []scorer{
-		{3, scoreTaints}, {2, scorePreferences}, {2, scoreSpread}, {2, scoreInterPod},
-		{1, scoreRoom}, {1, c.scoreImages},
+		{3, untainted, scoreTaints}, {2, nil, scorePreferences}, {2, nil, scoreSpread}, {2, nil, scoreInterPod},
+		{1, nil, c.scoreImages},
 	}
-}
-
-// scoreRoom is the two rules about room, each with weight 1.
-func scoreRoom(p *pending, nodes []*node, points []int64) bool {
-	for i, n := range nodes {
-		points[i] = n.appraise(p.need).points
-	}
-	return true
 }
 
 // leastAllocated prefers empty nodes (noderesources/least_allocated.go).
@@ -77,18 +72,15 @@ func balance(cpu, memory int64, room amounts) int64 {
 	return int64((1 - deviation) * top)
 }
 
+func untainted(p *pending) bool { return p.cluster.soft == 0 }
+
 // scoreTaints prefers nodes with few PreferNoSchedule taints that the pod does
 // not tolerate (tainttoleration/taint_toleration.go).
-func scoreTaints(p *pending, nodes []*node, points []int64) bool {
-	if p.cluster.soft == 0 {
-		for i := range points {
-			points[i] = top
-		}
-		return true
-	}
-	for i, n := range nodes {
-		for j := range n.obj.Spec.Taints {
-			t := &n.obj.Spec.Taints[j]
+func scoreTaints(p *pending, fits []feasible, points []int64) bool {
+	for i := range fits {
+		taints := fits[i].node.obj.Spec.Taints
+		for j := range taints {
+			t := &taints[j]
 			if t.Effect == corev1.TaintEffectPreferNoSchedule && !tolerates(p.pod.Spec.Tolerations, t) {
 				points[i]++
 			}
@@ -99,12 +91,12 @@ func scoreTaints(p *pending, nodes []*node, points []int64) bool {
 }
 
 // scorePreferences follows preferred node affinity (nodeaffinity/node_affinity.go).
-func scorePreferences(p *pending, nodes []*node, points []int64) bool {
+func scorePreferences(p *pending, fits []feasible, points []int64) bool {
 	if p.view.preferred == nil {
 		return false
 	}
-	for i, n := range nodes {
-		points[i] = p.view.preferred.Score(n.obj)
+	for i := range fits {
+		points[i] = p.view.preferred.Score(fits[i].node.obj)
 	}
 	normalize(points, false)
 	return true

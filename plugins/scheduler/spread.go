@@ -27,6 +27,7 @@ type rule struct {
 	least    int64 // pods in the place with the fewest
 	seen     []uint64
 	round    uint64
+	worth    []int64 // room for one cycle's work, kept for the next
 }
 
 // The spreading that pods get without constraints of their own
@@ -129,7 +130,7 @@ func (c *cluster) defaultSelector(pod *corev1.Pod) labels.Selector {
 // regard looks at a node that is new or changed: whether its pods count.
 func (o *outlook) regard(n *node) {
 	for i, rules := range [][]*rule{o.hard, o.soft} {
-		all := n.obj != nil && (i == 1 && o.lenient || hasLabels(n, rules))
+		all := n.obj != nil && (i == 1 && o.lenient || hasLabels(n.slot, rules))
 		for _, r := range rules {
 			if r.counted != nil {
 				r.counted[n.slot] = all && o.includes(r, n)
@@ -139,9 +140,9 @@ func (o *outlook) regard(n *node) {
 	}
 }
 
-func hasLabels(n *node, rules []*rule) bool {
+func hasLabels(slot int, rules []*rule) bool {
 	for _, r := range rules {
-		if r.top.of[n.slot] == nowhere {
+		if r.top.of[slot] == nowhere {
 			return false
 		}
 	}
@@ -212,31 +213,90 @@ func (spread) refuses(p *pending, n *node) *refusal {
 
 // scoreSpread prefers places with few of the pods that soft constraints count
 // (podtopologyspread/scoring.go).
-func scoreSpread(p *pending, nodes []*node, points []int64) bool {
+func scoreSpread(p *pending, fits []feasible, points []int64) bool {
 	o := p.view
 	if len(o.soft) == 0 {
 		return false
 	}
-	o.scores = slices.Grow(o.scores[:0], len(nodes))[:len(nodes)]
+	if r := o.only(); r != nil && r.rank(fits, r.weigh(fits, points, len(fits)), points) {
+		return true
+	}
+	o.scores = slices.Grow(o.scores[:0], len(fits))[:len(fits)]
 	clear(o.scores)
-	kept := o.sift(nodes, points)
+	kept := o.sift(fits, points)
 	for _, r := range o.soft {
 		if r.top.located > 0 { // one that no node is part of tells none apart
-			r.score(nodes, r.weigh(nodes, points, kept), o.scores)
+			r.score(fits, r.weigh(fits, points, kept), o.scores)
 		}
 	}
 	evenOut(o.scores, points)
 	return true
 }
 
+// only is the one soft constraint that tells nodes apart, where no node is left
+// out for want of a label; nil when there are more.
+func (o *outlook) only() *rule {
+	var only *rule
+	for _, r := range o.soft {
+		switch {
+		case r.top.located == 0:
+		case !o.lenient || only != nil:
+			return nil
+		default:
+			only = r
+		}
+	}
+	return only
+}
+
+// rank is score and evenOut of a constraint that is alone: nodes whose places
+// have equally many pods are worth the same, which is worked out once. It
+// reports false, and leaves the points alone, where there are too many numbers.
+func (r *rule) rank(fits []feasible, weight float64, points []int64) bool {
+	least, most := int64(math.MaxInt64), int64(nowhere)
+	for i := range fits {
+		count := r.countAt(fits[i].slot)
+		points[i], least, most = count, min(least, count), max(most, count)
+	}
+	if most-least >= int64(len(fits)) {
+		clear(points)
+		return false
+	}
+	r.worth = slices.Grow(r.worth[:0], int(most-least)+1)
+	lowest, highest := r.scoreOf(least, weight), r.scoreOf(most, weight)
+	for count := least; count <= most; count++ {
+		r.worth = append(r.worth, evened(r.scoreOf(count, weight), lowest, highest))
+	}
+	for i, count := range points {
+		points[i] = r.worth[count-least]
+	}
+	return true
+}
+
+// countAt is how many pods the place of a node has; nowhere for one without a place.
+func (r *rule) countAt(slot int) int64 {
+	if at := r.top.of[slot]; at != nowhere {
+		return r.at(at)
+	}
+	return nowhere
+}
+
+// scoreOf is the rounded score of places with so many pods, which rises with them.
+func (r *rule) scoreOf(count int64, weight float64) int64 {
+	if count == nowhere {
+		return 0
+	}
+	return int64(math.Round(float64(count)*weight + float64(r.skew-1)))
+}
+
 // sift marks the nodes that lack a label, and counts the others.
-func (o *outlook) sift(nodes []*node, points []int64) int {
+func (o *outlook) sift(fits []feasible, points []int64) int {
 	if o.lenient {
-		return len(nodes)
+		return len(fits)
 	}
 	kept := 0
-	for i, n := range nodes {
-		if hasLabels(n, o.soft) {
+	for i := range fits {
+		if hasLabels(fits[i].slot, o.soft) {
 			kept++
 		} else {
 			points[i] = ignored
@@ -246,10 +306,10 @@ func (o *outlook) sift(nodes []*node, points []int64) int {
 }
 
 // score adds what the constraint says of each node: the fewer, the better.
-func (r *rule) score(nodes []*node, weight float64, scores []float64) {
+func (r *rule) score(fits []feasible, weight float64, scores []float64) {
 	of, skew := r.top.of, float64(r.skew-1)
-	for i, n := range nodes {
-		if at := of[n.slot]; at != nowhere {
+	for i := range fits {
+		if at := of[fits[i].slot]; at != nowhere {
 			scores[i] += float64(r.at(at))*weight + skew
 		}
 	}
@@ -260,13 +320,13 @@ const ignored = -1
 
 // weigh is the constraint's weight: the more places there are among the nodes
 // that are kept, the more a pod counts.
-func (r *rule) weigh(nodes []*node, points []int64, kept int) float64 {
+func (r *rule) weigh(fits []feasible, points []int64, kept int) float64 {
 	size := kept
 	if !r.top.each {
 		size = 0
 		r.round++
-		for i, n := range nodes {
-			if points[i] != ignored && r.meets(n) {
+		for i := range fits {
+			if points[i] != ignored && r.meets(fits[i].slot) {
 				size++
 			}
 		}
@@ -276,8 +336,8 @@ func (r *rule) weigh(nodes []*node, points []int64, kept int) float64 {
 
 // meets says whether a node's place has not been met in this round. Nodes
 // without the label are a place together.
-func (r *rule) meets(n *node) bool {
-	at := r.top.of[n.slot] + 1
+func (r *rule) meets(slot int) bool {
+	at := r.top.of[slot] + 1
 	if at >= len(r.seen) {
 		r.seen = append(r.seen, make([]uint64, at+1-len(r.seen))...)
 	}

@@ -18,11 +18,12 @@ func (s *Plugin) nominate(e *entry, name string) {
 	}
 	if n, ok := s.cluster.nodes[e.nominated]; ok {
 		n.nominated = slices.DeleteFunc(n.nominated, func(o *entry) bool { return o == e })
+		n.contested = len(n.nominated) > 0
 	}
 	e.nominated = name
 	s.cluster.version++
 	if n, ok := s.cluster.nodes[name]; ok {
-		n.nominated = append(n.nominated, e)
+		n.nominated, n.contested = append(n.nominated, e), true
 	}
 }
 
