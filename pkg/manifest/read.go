@@ -139,31 +139,35 @@ func (r Reader) file(path string) (*Set, error) {
 }
 
 func (r Reader) stream(name string, in io.Reader) (*Set, error) {
-	limit := int64(MaxFile)
+	limit, instead := int64(MaxFile), "split it into several files"
 	if r.Mode == Lenient {
-		limit = MaxDump
+		limit, instead = MaxDump, "save what the plan needs alone, as kubectl rollout-sim capture does"
 	}
+	tooLarge := Source{File: name}.errorf("this is larger than %d MiB: %s", limit>>20, instead)
 	var data bytes.Buffer
 	if file, ok := in.(*os.File); ok {
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-			if set, err := r.byItem(name, file, info.Size(), limit); err == nil || !errors.Is(err, errUsual) {
+			if info.Size() > limit {
+				return nil, tooLarge
+			}
+			if set, err := r.byItem(name, file, info.Size()); err == nil || !errors.Is(err, errUsual) {
 				return set, err
 			}
-			data.Grow(int(min(info.Size(), limit)) + bytes.MinRead + 1) // rather than twice as much on the way
+			data.Grow(int(info.Size()) + bytes.MinRead + 1) // rather than twice as much on the way
 		}
 	}
 	if _, err := data.ReadFrom(io.LimitReader(in, limit+1)); err != nil {
 		return nil, failure(name, err)
 	}
 	if int64(data.Len()) > limit {
-		return nil, Source{File: name}.errorf("this is larger than %d MiB", limit>>20)
+		return nil, tooLarge
 	}
 	return r.decode(name, data.Bytes())
 }
 
 // byItem decodes a large dump item by item; errUsual where that cannot be.
-func (r Reader) byItem(name string, file *os.File, size, limit int64) (*Set, error) {
-	if r.Mode != Lenient || size <= windowSize || size > limit {
+func (r Reader) byItem(name string, file *os.File, size int64) (*Set, error) {
+	if r.Mode != Lenient || size <= windowSize {
 		return nil, errUsual
 	}
 	set, err := r.streamList(name, file, windowSize)

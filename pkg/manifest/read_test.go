@@ -71,8 +71,22 @@ func TestRead(t *testing.T) {
 
 func TestReadEndsAtTheLimit(t *testing.T) {
 	_, err := Reader{Stdin: endless{}}.Read("-")
-	if err == nil || !strings.Contains(err.Error(), "larger than 64 MiB") {
+	if err == nil || !strings.Contains(err.Error(), "larger than 64 MiB: split it") {
 		t.Errorf("error %v", err)
+	}
+	// A file says beforehand how large it is. These are one hole each.
+	for mode, size := range map[Mode]int64{Strict: MaxFile + 1, Lenient: MaxDump + 1} {
+		path := filepath.Join(t.TempDir(), "large.json")
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(path, size); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Reader{Mode: mode}.Read(path)
+		if want := fmt.Sprintf("large.json: this is larger than %d MiB: ", size>>20); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }
 
