@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
 )
 
 // recall lets the controllers' event filters know what was said before the
@@ -36,6 +37,5 @@ func (w *World) recall() {
 
 // recall counts one Event about an object of the past.
 func (r *recorder) recall(namespace string, o *metav1.OwnerReference) {
-	about := corev1.ObjectReference{Kind: o.Kind, Namespace: namespace, Name: o.Name, UID: o.UID}
-	r.spam.Filter(&corev1.Event{Source: corev1.EventSource{Component: r.component}, InvolvedObject: about})
+	r.drops(trace.Ref{Kind: o.Kind, Namespace: namespace, Name: o.Name}, o.UID)
 }

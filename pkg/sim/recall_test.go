@@ -48,10 +48,8 @@ func TestFilterKnowsThePast(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.start()
-		said := said{object: RefOf(set), uid: set.UID}
-		event := said.event("replicaset-controller")
 		left := 0
-		for !w.runners[0].recorder.spam.Filter(&event) {
+		for !w.runners[0].recorder.drops(RefOf(set), set.UID) {
 			left++
 		}
 		if left != test.left || !w.Now().Equal(start) {

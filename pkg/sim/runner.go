@@ -44,7 +44,7 @@ func (w *World) newRunner(spec engine.Spec) *runner {
 	r.queue = newQueue(&w.loop, r.added, r.dispatch)
 	r.queue.later = r.actor.bind
 	r.queue.limited = r.requeued
-	r.recorder = newRecorder(r.actor, spec.Component, r.limiter)
+	r.recorder = newRecorder(r.actor, r.limiter)
 	r.env = engine.Env{
 		Cache: r.actor.cache, API: &client{r.actor.direct(), r.limiter}, Queue: r.queue, Clock: &w.loop,
 		Fanout: w.fanout, Events: r.recorder, Trace: passTracer{r.actor},
