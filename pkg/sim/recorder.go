@@ -34,6 +34,10 @@ const (
 	spamQPS   = 1. / 300.
 )
 
+// mostWaiting is how many events wait to be written; others are lost (event.go
+// maxQueuedEvents).
+const mostWaiting = 1000
+
 // said is an event on its way to the API.
 type said struct {
 	object                     trace.Ref
@@ -60,10 +64,13 @@ func (r *recorder) Event(object runtime.Object, eventType, reason, message strin
 	}
 	ref := RefOf(obj)
 	seq := r.actor.Emit(ref, trace.Recorded{EventType: eventType, Reason: reason, Message: message})
-	r.pending.push(said{ref, obj.GetUID(), eventType, reason, message, r.actor.world.loop.Now(), seq})
+	w := r.actor.world
+	if r.pending.len() == mostWaiting && !w.settling && !w.cfg.Timing.Instant() {
+		return
+	}
+	r.pending.push(said{ref, obj.GetUID(), eventType, reason, message, w.loop.Now(), seq})
 	if !r.writing {
 		r.writing = true
-		w := r.actor.world
 		w.loop.soon(func() { w.spawn(nil, r.drain) })
 	}
 }

@@ -81,6 +81,23 @@ func (u *upstream) event(rs *appsv1.ReplicaSet, reason, message string, now time
 	u.UpdateState(result.Event)
 }
 
+// A thousand Events wait to be written; what comes then is lost.
+func TestEventsAreLost(t *testing.T) {
+	log := trace.NewLog()
+	w := New(Config{Timing: ClusterTiming(), Log: log, Controllers: []engine.Spec{{Name: "replicaset", Watches: []string{ReplicaSets}, Controller: idle{}, QPS: 20, Burst: 30}}})
+	for n := range mostWaiting + 500 {
+		name := fmt.Sprint("web-", n)
+		rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}}
+		w.runners[0].recorder.Event(rs, "Normal", "Made", "")
+	}
+	if err := w.Advance(t.Context(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(requests(log)); got != mostWaiting {
+		t.Errorf("%d requests, want %d", got, mostWaiting)
+	}
+}
+
 // requests are those that wrote Events.
 func requests(log *trace.Log) (out []string) {
 	for e := range log.All() {
