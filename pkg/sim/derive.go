@@ -77,6 +77,9 @@ func (w *World) emitFound() {
 			w.emit(trace.Event{Actor: trace.ActorWorld, Object: RefOf(obj), Detail: d})
 		}
 	}
+	for _, node := range of[*corev1.Node](w.store.table(kindByResource[Nodes]).everything()) {
+		derive.FoundNode(node, about(node))
+	}
 	for _, d := range of[*appsv1.Deployment](w.store.table(deployments).everything()) {
 		derive.FoundDeployment(d, w.owned(d), about(d))
 	}

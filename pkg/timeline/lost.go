@@ -17,15 +17,23 @@ const nodeLost = "NodeLost"
 // Lost is a node that is silent, or that the cluster takes for not ready.
 type Lost struct {
 	Node  string
-	Since time.Duration
+	Since time.Duration // negative for before the run
 }
 
+// before the run: nobody says when.
+const before = -1
+
 // takeNode keeps which nodes are lost, from the last sign of life on where that
-// is known.
-func (f *fold) takeNode(node string, well bool) {
-	if well {
+// is known, or since before the run, when they are found so.
+func (f *fold) takeNode(node string, well, found bool) {
+	_, known := f.lost[node]
+	switch {
+	case well:
 		delete(f.lost, node)
-	} else if _, known := f.lost[node]; !known {
+	case known:
+	case found:
+		f.lost[node] = before
+	default:
 		f.lost[node] = f.now
 	}
 }
@@ -79,6 +87,9 @@ func names(lost []Lost) string {
 // there must be one.
 func LostWords(lost []Lost) string {
 	be, since := "is lost", fmt.Sprintf(" since %gs", seconds(lost[0].Since))
+	if lost[0].Since < 0 {
+		since = " since before the start"
+	}
 	if len(lost) > 1 {
 		be = "are lost"
 	}

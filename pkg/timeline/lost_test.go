@@ -52,6 +52,15 @@ func TestLostNodes(t *testing.T) {
 		}, nodeLost, "3 pods of new: their node node-1 is lost since 10s", remedy},
 		"only noticed, as in a real rollout": {1, func(n nodes) { n.place("node-1"); n.at(50000).ready("node-1", "Unknown") },
 			nodeLost, "POD: its node node-1 is lost since 50s", remedy},
+		"found so": {1, func(n nodes) {
+			n.Do(trace.ActorWorld, trace.Ref{Kind: "Node", Name: "node-1"}, trace.ConditionChanged{Condition: "Ready", Status: "Unknown"})
+			n.place("node-1")
+		}, nodeLost, "POD: its node node-1 is lost since before the start", remedy},
+		"found so, and well since": {1, func(n nodes) {
+			n.Do(trace.ActorWorld, trace.Ref{Kind: "Node", Name: "node-1"}, trace.ConditionChanged{Condition: "Ready", Status: "Unknown"})
+			n.place("node-1")
+			n.at(20000).ready("node-1", "True")
+		}, "NotStarted", "POD: on its node, but not running", ""},
 		"ready, but not for long enough": {1, func(n nodes) {
 			n.place("node-1")
 			n.Ready("new", 1)

@@ -48,6 +48,9 @@ func (f *fold) take(e trace.Event) {
 	case trace.Ended:
 		f.Ended = d.Why
 	case trace.ConditionChanged:
+		if e.Object.Kind == "Node" && d.Condition == "Ready" {
+			f.takeNode(e.Object.Name, d.Status == "True", e.Actor == trace.ActorWorld)
+		}
 		f.condition(e.Object, d)
 	case trace.StatusChanged:
 		if w, ok := f.works[e.Object]; ok {
@@ -60,7 +63,7 @@ func (f *fold) take(e trace.Event) {
 	case trace.Rejected:
 		f.refuse(e, d.By, d.Message)
 	case trace.Heartbeat:
-		f.takeNode(e.Object.Name, d.State == "Resumed")
+		f.takeNode(e.Object.Name, d.State == "Resumed", false)
 	case trace.Wrote:
 		if d.Verb == "create" && d.Code >= 400 {
 			f.refuse(e, "", d.Error)
@@ -187,9 +190,6 @@ func (f *fold) size(s *Set, replicas int32) {
 
 func (f *fold) condition(ref trace.Ref, d trace.ConditionChanged) {
 	c := Condition{At: f.now, ConditionChanged: d}
-	if ref.Kind == "Node" && d.Condition == "Ready" {
-		f.takeNode(ref.Name, d.Status == "True")
-	}
 	if w, ok := f.works[ref]; ok {
 		if d.Reason == deadlineExceeded && w.Conditions[d.Condition].Reason != deadlineExceeded && !f.setup {
 			w.Missed = append(w.Missed, f.now)

@@ -23,6 +23,15 @@ func Node(node, old *corev1.Node, emit Emit) {
 	}
 }
 
+// FoundNode emits that a node is not ready when a run begins.
+func FoundNode(node *corev1.Node, emit Emit) {
+	for i := range node.Status.Conditions {
+		if c := &node.Status.Conditions[i]; c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
+			emit(nodeCondition(c))
+		}
+	}
+}
+
 // hasTaint compares by key and effect, of which a node has each pair once.
 func hasTaint(node *corev1.Node, t *corev1.Taint) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(have corev1.Taint) bool { return have.MatchTaint(t) })
