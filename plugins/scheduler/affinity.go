@@ -139,12 +139,12 @@ func (interPod) refuses(p *pending, n *node) *refusal {
 		return errWanted
 	}
 	for _, t := range o.apart {
-		if t.on(n) > 0 {
+		if t.on(n.slot) > 0 {
 			return errAvoided
 		}
 	}
 	for _, t := range o.shunned {
-		if t.on(n) > 0 {
+		if t.on(n.slot) > 0 {
 			return errShunned
 		}
 	}
@@ -159,7 +159,7 @@ func (o *outlook) finds(n *node) bool {
 		if t.top.of[n.slot] == nowhere {
 			return false
 		}
-		found = found && t.on(n) > 0
+		found = found && t.on(n.slot) > 0
 		alone = alone && t.total == 0
 	}
 	return found || alone
@@ -173,7 +173,7 @@ func scoreInterPod(p *pending, fits []feasible, points []int64) bool {
 	}
 	for i := range fits {
 		for _, t := range p.view.liked {
-			points[i] += t.at(t.top.of[fits[i].slot])
+			points[i] += t.on(fits[i].slot)
 		}
 	}
 	least, most := slices.Min(points), slices.Max(points)

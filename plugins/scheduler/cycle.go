@@ -272,19 +272,10 @@ func (s *Plugin) draw(n int) int {
 func (s *Plugin) score(p *pending, fits []feasible) []int64 {
 	s.totals, s.points = slices.Grow(s.totals[:0], len(fits)), slices.Grow(s.points[:0], len(fits))
 	totals, points := s.totals[:len(fits)], s.points[:len(fits)]
-	base := int64(0)
-	for _, rule := range s.scorers {
-		if rule.alike != nil && rule.alike(p) {
-			base += rule.weight * top
-		}
-	}
 	for i := range fits {
-		totals[i] = base + fits[i].room
+		totals[i] = fits[i].room
 	}
 	for _, rule := range s.scorers {
-		if rule.alike != nil && rule.alike(p) {
-			continue
-		}
 		clear(points)
 		if rule.score(p, fits, points) {
 			for i := range totals {

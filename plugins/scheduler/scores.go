@@ -12,8 +12,6 @@ const top = 100
 // scorer is one rule by which nodes that passed all filters are compared.
 type scorer struct {
 	weight int64
-	// alike, when set, says that every node gets top.
-	alike func(p *pending) bool
 	// score fills in points from 0 to top for each node; it reports false when
 	// the rule has nothing to say about the pod.
 	score func(p *pending, fits []feasible, points []int64) bool
@@ -24,8 +22,7 @@ type scorer struct {
 // feasible node has their points.
 func (c *cluster) scorers() []scorer {
 	return []scorer{
-		{3, untainted, scoreTaints}, {2, nil, scorePreferences}, {2, nil, scoreSpread}, {2, nil, scoreInterPod},
-		{1, nil, c.scoreImages},
+		{3, scoreTaints}, {2, scorePreferences}, {2, scoreSpread}, {2, scoreInterPod}, {1, c.scoreImages},
 	}
 }
 
@@ -72,11 +69,15 @@ func balance(cpu, memory int64, room amounts) int64 {
 	return int64((1 - deviation) * top)
 }
 
-func untainted(p *pending) bool { return p.cluster.soft == 0 }
-
 // scoreTaints prefers nodes with few PreferNoSchedule taints that the pod does
 // not tolerate (tainttoleration/taint_toleration.go).
 func scoreTaints(p *pending, fits []feasible, points []int64) bool {
+	if p.cluster.soft == 0 {
+		for i := range points {
+			points[i] = top
+		}
+		return true
+	}
 	for i := range fits {
 		taints := fits[i].node.obj.Spec.Taints
 		for j := range taints {

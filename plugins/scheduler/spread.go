@@ -263,9 +263,10 @@ func (r *rule) rank(fits []feasible, weight float64, points []int64) bool {
 		return false
 	}
 	r.worth = slices.Grow(r.worth[:0], int(most-least)+1)
-	lowest, highest := r.scoreOf(least, weight), r.scoreOf(most, weight)
+	rounded := func(count int64) int64 { return int64(math.Round(r.scoreOf(count, weight))) }
+	lowest, highest := rounded(least), rounded(most)
 	for count := least; count <= most; count++ {
-		r.worth = append(r.worth, evened(r.scoreOf(count, weight), lowest, highest))
+		r.worth = append(r.worth, evened(rounded(count), lowest, highest))
 	}
 	for i, count := range points {
 		points[i] = r.worth[count-least]
@@ -281,12 +282,12 @@ func (r *rule) countAt(slot int) int64 {
 	return nowhere
 }
 
-// scoreOf is the rounded score of places with so many pods, which rises with them.
-func (r *rule) scoreOf(count int64, weight float64) int64 {
+// scoreOf is the score of places with so many pods, which rises with them.
+func (r *rule) scoreOf(count int64, weight float64) float64 {
 	if count == nowhere {
 		return 0
 	}
-	return int64(math.Round(float64(count)*weight + float64(r.skew-1)))
+	return float64(count)*weight + float64(r.skew-1)
 }
 
 // sift marks the nodes that lack a label, and counts the others.
@@ -307,11 +308,8 @@ func (o *outlook) sift(fits []feasible, points []int64) int {
 
 // score adds what the constraint says of each node: the fewer, the better.
 func (r *rule) score(fits []feasible, weight float64, scores []float64) {
-	of, skew := r.top.of, float64(r.skew-1)
 	for i := range fits {
-		if at := of[fits[i].slot]; at != nowhere {
-			scores[i] += float64(r.at(at))*weight + skew
-		}
+		scores[i] += r.scoreOf(r.countAt(fits[i].slot), weight)
 	}
 }
 

@@ -97,8 +97,8 @@ func (t *tally) at(place int) int64 {
 	return t.counts[place]
 }
 
-// on is the count of the place where a node is.
-func (t *tally) on(n *node) int64 { return t.at(t.top.of[n.slot]) }
+// on is the count of the place where the node of a slot is.
+func (t *tally) on(slot int) int64 { return t.at(t.top.of[slot]) }
 
 // feed is a tally that a group's pods count in, each with some weight.
 type feed struct {
