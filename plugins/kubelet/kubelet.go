@@ -61,7 +61,7 @@ func (k *Plugin) observe(c engine.Change, number int) {
 	if !ok || k.cut[pod.Spec.NodeName] || c.Verb != engine.Deleted && (pod.Spec.NodeName == "" || goesOn(c.Old, pod)) {
 		return
 	}
-	l := k.life(number, pod.UID)
+	l := k.lives.At(number, pod.UID)
 	switch {
 	case c.Verb == engine.Deleted:
 		if l != nil {
@@ -124,30 +124,21 @@ func (k *Plugin) finish(l *life, number int, pod *corev1.Pod) {
 	}
 }
 
-// life is that of a pod; nil when it has none.
-func (k *Plugin) life(number int, uid types.UID) *life {
-	if l := k.lives.At(number); l != nil && l.uid == uid {
-		return l
-	}
-	return nil
-}
-
-// lifeOf is life for those who were not given the number.
+// lifeOf is a pod's life, for those who were not given the number.
 func (k *Plugin) lifeOf(pod metav1.Object) *life {
 	number, ok := k.h.Number(sim.Pods, pod.GetNamespace(), pod.GetName())
 	if !ok {
 		return nil
 	}
-	return k.life(number, pod.GetUID())
+	return k.lives.At(number, pod.GetUID())
 }
 
 func (k *Plugin) newLife(number int, pod *corev1.Pod) *life {
 	l := &life{k: k, number: number, key: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, uid: pod.UID,
 		node: pod.Spec.NodeName, profile: k.profiles(pod), was: found(pod)}
-	if was := k.lives.At(number); was != nil {
+	if was := k.lives.Set(number, l.uid, l); was != nil {
 		k.outlived = append(k.outlived, was)
 	}
-	k.lives.Set(number, l)
 	if !ordinary(&pod.Spec, &l.profile) {
 		l.crew = newCrew(l, pod)
 	}
@@ -168,8 +159,8 @@ func (k *Plugin) boundAt(pod *corev1.Pod) time.Time {
 func (k *Plugin) bury(l *life) {
 	l.stopTimers()
 	l.buried = true
-	if k.lives.At(l.number) == l {
-		k.lives.Set(l.number, nil)
+	if k.lives.At(l.number, l.uid) == l {
+		k.lives.Set(l.number, l.uid, nil)
 	} else {
 		k.outlived = slices.DeleteFunc(k.outlived, func(o *life) bool { return o == l })
 	}

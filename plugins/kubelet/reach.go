@@ -58,7 +58,7 @@ func (k *Plugin) findCut() {
 // catchUp brings a kubelet and a pod's object together.
 func (k *Plugin) catchUp(pod *corev1.Pod) {
 	number, _ := k.h.Number(sim.Pods, pod.Namespace, pod.Name)
-	l := k.life(number, pod.UID)
+	l := k.lives.At(number, pod.UID)
 	switch {
 	case l == nil && !ended(pod):
 		k.begin(number, pod)

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
 )
@@ -103,7 +102,6 @@ func (c *cluster) bar(b bars, sign int) {
 // placed is a pod on a node.
 type placed struct {
 	number int
-	uid    types.UID
 	pod    *corev1.Pod
 	node   *node
 	group  *group

@@ -333,7 +333,7 @@ func (s *Plugin) bindVolumes(v *volumes, n *node) {
 // unassign takes a choice back that the API server refused. A pod that is
 // still there is tried again.
 func (s *Plugin) unassign(e *entry) {
-	if p := s.cluster.placed(e.number, e.pod.UID); p != nil && p.assumed {
+	if p := s.cluster.pods.At(e.number, e.pod.UID); p != nil && p.assumed {
 		s.cluster.displace(p)
 		s.wake(change{what: podGone, pod: e.pod})
 	}

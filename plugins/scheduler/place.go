@@ -2,24 +2,15 @@ package scheduler
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	schedulinghelpers "k8s.io/component-helpers/scheduling/corev1"
 )
-
-// placed is a pod as it was placed; nil when it was not.
-func (c *cluster) placed(number int, uid types.UID) *placed {
-	if p := c.pods.At(number); p != nil && p.uid == uid {
-		return p
-	}
-	return nil
-}
 
 // place puts a pod on a node, or takes in a change of one that is there.
 func (c *cluster) place(number int, pod *corev1.Pod, name string, assumed bool) {
 	live := pod.DeletionTimestamp == nil
 	g := c.groupOf(pod)
-	if p := c.pods.At(number); p != nil {
-		if p.uid == pod.UID && p.node.name == name && p.group == g && !resized(pod) && (p.live == live || p.need == c.requests(pod)) {
+	if p := c.pods.At(number, pod.UID); p != nil {
+		if p.node.name == name && p.group == g && !resized(pod) && (p.live == live || p.need == c.requests(pod)) {
 			if p.live != live {
 				c.revive(p, live)
 			}
@@ -35,8 +26,8 @@ func (c *cluster) place(number int, pod *corev1.Pod, name string, assumed bool) 
 func (c *cluster) put(number int, pod *corev1.Pod, n *node, g *group, assumed bool) {
 	c.version++
 	p := c.prepare(pod, n, g)
-	p.number, p.uid, p.assumed = number, pod.UID, assumed
-	c.pods.Set(number, p)
+	p.number, p.assumed = number, assumed
+	c.pods.Set(number, pod.UID, p)
 	p.enter()
 	c.count(p, 1)
 }
@@ -79,7 +70,7 @@ func (c *cluster) prepare(pod *corev1.Pod, n *node, g *group) *placed {
 // displace takes a pod off its node.
 func (c *cluster) displace(p *placed) {
 	c.version++
-	c.pods.Set(p.number, nil)
+	c.pods.Set(p.number, p.pod.UID, nil)
 	c.count(p, -1)
 	p.exit()
 	c.discard(p.node)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/sim"
 	"github.com/rollout-sim/kubectl-rollout-sim/pkg/trace"
@@ -65,16 +64,8 @@ type queue struct {
 	seq     uint64
 }
 
-// entry is that of a pod; nil when it has none.
-func (q *queue) entry(number int, uid types.UID) *entry {
-	if e := q.all.At(number); e != nil && e.pod.UID == uid {
-		return e
-	}
-	return nil
-}
-
 // has says whether an entry has not been dropped.
-func (q *queue) has(e *entry) bool { return q.all.At(e.number) == e }
+func (q *queue) has(e *entry) bool { return q.all.At(e.number, e.pod.UID) == e }
 
 // add takes in a new pod.
 func (q *queue) add(number int, pod *corev1.Pod, now time.Time, cause trace.Seq) {
@@ -83,7 +74,7 @@ func (q *queue) add(number int, pod *corev1.Pod, now time.Time, cause trace.Seq)
 	if pod.Spec.Priority != nil {
 		e.priority = *pod.Spec.Priority
 	}
-	q.all.Set(number, e)
+	q.all.Set(number, pod.UID, e)
 	q.activate(e)
 }
 
@@ -97,7 +88,7 @@ func (q *queue) drop(e *entry) {
 	if !q.has(e) {
 		return
 	}
-	q.all.Set(e.number, nil)
+	q.all.Set(e.number, e.pod.UID, nil)
 	same := func(o *entry) bool { return o == e }
 	switch e.standing {
 	case active:

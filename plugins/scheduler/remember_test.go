@@ -111,7 +111,7 @@ func (d *drama) change(s *Plugin) {
 		s.cluster.place(number(uid), &going, going.Spec.NodeName, false)
 	case what < 6 && len(d.order) > 0:
 		i := d.IntN(len(d.order))
-		s.cluster.displace(s.cluster.placed(number(d.order[i]), d.order[i]))
+		s.cluster.displace(s.cluster.pods.At(number(d.order[i]), d.order[i]))
 		delete(d.pods, d.order[i])
 		d.order = slices.Delete(d.order, i, i+1)
 	default:
@@ -177,11 +177,11 @@ func TestPlacedAnew(t *testing.T) {
 		pod.UID, pod.Spec.Containers = "1", []corev1.Container{{Name: "other"}}
 		c.place(1, pod, "unheard-of", false)
 	}
-	p, n := c.placed(1, "1"), c.nodes["unheard-of"]
+	p, n := c.pods.At(1, "1"), c.nodes["unheard-of"]
 	if p == nil || n == nil || p.node != n || n.count != 1 || len(n.pods) != 1 {
 		t.Errorf("pod %+v on node %+v", p, n)
 	}
-	if c.placed(1, "2") != nil {
+	if c.pods.At(1, "2") != nil {
 		t.Error("a namesake is placed as well")
 	}
 }

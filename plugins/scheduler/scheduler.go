@@ -165,7 +165,7 @@ func (s *Plugin) observePod(c engine.Change, number int) {
 	switch {
 	case over:
 		s.drop(number, pod.UID)
-		if p := s.cluster.placed(number, pod.UID); p != nil {
+		if p := s.cluster.pods.At(number, pod.UID); p != nil {
 			s.cluster.displace(p)
 			s.wake(change{what: podGone, pod: pod})
 		}
@@ -183,7 +183,7 @@ func (s *Plugin) observePod(c engine.Change, number int) {
 
 // drop takes a pod out of the queue.
 func (s *Plugin) drop(number int, uid types.UID) {
-	if e := s.queue.entry(number, uid); e != nil {
+	if e := s.queue.all.At(number, uid); e != nil {
 		s.nominate(e, "")
 		s.queue.drop(e)
 	}
@@ -191,7 +191,7 @@ func (s *Plugin) drop(number int, uid types.UID) {
 
 // waiting takes in a pod without a node, or a change of one.
 func (s *Plugin) waiting(number int, pod *corev1.Pod) {
-	e, chosen := s.queue.entry(number, pod.UID), s.cluster.placed(number, pod.UID) != nil
+	e, chosen := s.queue.all.At(number, pod.UID), s.cluster.pods.At(number, pod.UID) != nil
 	switch {
 	case pod.DeletionTimestamp != nil || pod.Spec.SchedulerName != s.opts.SchedulerName:
 		s.drop(number, pod.UID)
